@@ -1,0 +1,40 @@
+# Every target does its own set-up: a virtual environment in .venv, the install, then the job.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint bench torture clean
+.DELETE_ON_ERROR:
+
+demo: .venv/base
+	$(BIN)/shortlist demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest -n auto
+
+lint: .venv/dev
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev
+	$(BIN)/python benchmarks/candidate_sets.py
+	$(BIN)/python benchmarks/alpha_star.py
+	$(BIN)/python benchmarks/stream_select.py
+
+torture: .venv/dev
+	$(BIN)/python -m tests.torture
+
+clean:
+	rm -rf .venv build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/base: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shortlist needs Python 3.11 or later")'
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+.venv/dev: .venv/base
+	$(PIP) --editable '.[dev]'
+	touch $@

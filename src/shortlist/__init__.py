@@ -1,0 +1,91 @@
+"""Shortlist gets a classification dataset labelled for as little human effort as possible.
+
+Every name below is imported when it is first used, so `import shortlist` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from shortlist.acquisition.core_set import CoreSet as CoreSet
+    from shortlist.acquisition.cost_aware import CostAware as CostAware
+    from shortlist.acquisition.entropy import Entropy as Entropy
+    from shortlist.acquisition.least_confident import LeastConfident as LeastConfident
+    from shortlist.acquisition.margin import Margin as Margin
+    from shortlist.acquisition.random import Random as Random
+    from shortlist.annotators.simulated import Simulated as Simulated
+    from shortlist.annotators.simulated import noisy as noisy
+    from shortlist.campaign.engine import Campaign as Campaign
+    from shortlist.campaign.stopping import Stopping as Stopping
+    from shortlist.conformal import APS as APS
+    from shortlist.conformal import LAC as LAC
+    from shortlist.conformal import RAPS as RAPS
+    from shortlist.costs import Bits as Bits
+    from shortlist.costs import Linear as Linear
+    from shortlist.costs import Seconds as Seconds
+    from shortlist.datasets.arrays import Arrays as Arrays
+    from shortlist.datasets.digits import Digits as Digits
+    from shortlist.datasets.glyphs import Glyphs as Glyphs
+    from shortlist.datasets.image_folder import ImageFolder as ImageFolder
+    from shortlist.datasets.r52 import R52 as R52
+    from shortlist.datasets.table import Table as Table
+    from shortlist.models.kernel_svm import KernelSVM as KernelSVM
+    from shortlist.models.scikit import Scikit as Scikit
+    from shortlist.plans import Plan as Plan
+    from shortlist.queries.candidate_set import CandidateSet as CandidateSet
+    from shortlist.queries.conventional import Conventional as Conventional
+    from shortlist.queries.one_bit import OneBit as OneBit
+    from shortlist.queries.oracle import Oracle as Oracle
+    from shortlist.queries.top_k import TopK as TopK
+    from shortlist.types import Answer as Answer
+    from shortlist.types import Labelled as Labelled
+    from shortlist.types import Pool as Pool
+    from shortlist.types import Predictions as Predictions
+    from shortlist.types import Question as Question
+    from shortlist.types import Round as Round
+    from shortlist.types import ShortlistError as ShortlistError
+
+__version__ = "0.1.0"
+
+HOMES = {
+    "acquisition.core_set": ["CoreSet"],
+    "acquisition.cost_aware": ["CostAware"],
+    "acquisition.entropy": ["Entropy"],
+    "acquisition.least_confident": ["LeastConfident"],
+    "acquisition.margin": ["Margin"],
+    "acquisition.random": ["Random"],
+    "annotators.simulated": ["Simulated", "noisy"],
+    "campaign.engine": ["Campaign"],
+    "campaign.stopping": ["Stopping"],
+    "conformal": ["APS", "LAC", "RAPS"],
+    "costs": ["Bits", "Linear", "Seconds"],
+    "datasets.arrays": ["Arrays"],
+    "datasets.digits": ["Digits"],
+    "datasets.glyphs": ["Glyphs"],
+    "datasets.image_folder": ["ImageFolder"],
+    "datasets.r52": ["R52"],
+    "datasets.table": ["Table"],
+    "models.kernel_svm": ["KernelSVM"],
+    "models.scikit": ["Scikit"],
+    "plans": ["Plan"],
+    "queries.candidate_set": ["CandidateSet"],
+    "queries.conventional": ["Conventional"],
+    "queries.one_bit": ["OneBit"],
+    "queries.oracle": ["Oracle"],
+    "queries.top_k": ["TopK"],
+    "types": ["Answer", "Labelled", "Pool", "Predictions", "Question", "Round", "ShortlistError"],
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in HOMES.items() for name in names}
+__all__ = [*_HOME]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOME, "__version__"])

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from array_api_compat import array_namespace
+
+from shortlist.acquisition.method import Scored
+from shortlist.types import Array, Predictions
+
+
+@dataclass(frozen=True)
+class LeastConfident(Scored):
+    """1 − p1: how far the best guess is from certain.
+
+    >>> import numpy as np
+    >>> LeastConfident().select(np.array([[0.9, 0.1], [0.5, 0.5]]), n=1, rng=np.random.default_rng(0))
+    array([1])
+    """
+
+    def gains(self, batch: Predictions) -> Array:
+        xp = array_namespace(batch.probs)
+        return xp.clip(1 - xp.max(batch.probs, axis=1), 0.0, None)

@@ -1,0 +1,1 @@
+"""Annotators that answer by themselves."""

@@ -1,0 +1,69 @@
+"""What somebody said, checked against the question, in the campaign's own numbers and with its charge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shortlist.campaign import ledger
+from shortlist.campaign.identity import Identities
+from shortlist.campaign.resolution import live
+from shortlist.campaign.store import QuestionRow, Store
+from shortlist.types import NONE, Answer, CostModel, ShortlistError
+
+
+def checked(
+    given: Sequence[Answer], store: Store, known: Identities, cost: CostModel
+) -> list[tuple[Answer, int, float]]:
+    """(answer, item, charge) of each; one that cannot be taken refuses them all."""
+    asked = store.questions_by_id({a.question for a in given})
+    standing: dict[tuple[int, str], int | None] = {(a.question, a.person): a.id for a in live(store.answers_to(asked))}
+    taken = []
+    for answer in given:
+        row = asked.get(answer.question)
+        if row is None or row.state != "open":
+            raise ShortlistError(f"answer: question {answer.question} is not open")
+        _check_turn(answer, standing.get((row.id, answer.person)))
+        standing[row.id, answer.person] = 0  # no answer has this number: nobody answers twice in one go
+        own = replace(answer, path=tuple(p if p == NONE else _own_class(p, known) for p in answer.path))
+        check_path(row, own)
+        taken.append((own, row.item, ledger.charge(row, own, cost)))
+    return taken
+
+
+def check_path(row: QuestionRow, answer: Answer) -> None:
+    """An answer walks through the stages in order: "None" at each but the last, then a class shown there."""
+    misses = answer.path.count(NONE)
+    stages = len(row.cuts) + (1 if row.exhaustive else 0)
+    ends = {"label": misses < stages, "none": misses == stages, "skip": misses < stages, "unreadable": misses < stages}
+    said = list(answer.path[misses:])  # the class chosen, and nothing else
+    wrong = f"answer: question {row.id} cannot be answered with {answer.kind} {list(answer.path)}"
+    if not ends.get(answer.kind) or len(said) != (answer.kind == "label") or NONE in said:
+        raise ShortlistError(wrong)
+    if said and not _shows(row, misses, said[0]):
+        raise ShortlistError(f"{wrong}: that class is not shown there")
+
+
+def _check_turn(answer: Answer, standing: int | None) -> None:
+    """A person answers a question once; after that, an answer says which one of theirs it supersedes."""
+    if answer.supersedes == standing:
+        return
+    if standing is None:
+        raise ShortlistError(
+            f"answer: {answer.person} has no answer {answer.supersedes} to question {answer.question} to supersede"
+        )
+    raise ShortlistError(
+        f"answer: {answer.person} has answered question {answer.question} before; say which answer this supersedes"
+    )
+
+
+def _own_class(cls: int, known: Identities) -> int:
+    if not 0 <= cls < len(known.class_of):
+        raise ShortlistError(f"answer: there is no class {cls}; there are {len(known.class_of)}")
+    return int(known.class_of[cls])
+
+
+def _shows(row: QuestionRow, stage: int, cls: int) -> bool:
+    if stage < len(row.cuts):
+        return cls in row.classes[(0, *row.cuts)[stage] : row.cuts[stage]]
+    return 0 <= cls < row.n_classes and cls not in row.classes and cls not in row.rejected

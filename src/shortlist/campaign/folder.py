@@ -1,0 +1,89 @@
+"""A campaign is a folder: what was asked for, the database, a lock, and a folder for each round."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shortlist.campaign.config import first_difference, to_toml
+from shortlist.campaign.identity import Identities, grow, identify
+from shortlist.campaign.store import Store
+from shortlist.types import Dataset, ShortlistError
+
+MOVABLE = ("stop", "dataset")  # the end may be moved; a dataset is known by its keys and classes, not by its place
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
+
+    @property
+    def database(self) -> Path:
+        return self.path / "campaign.db"
+
+    def round(self, number: int) -> Path:
+        return self.path / "rounds" / f"{number:03d}"
+
+    def asked(self, number: int) -> Path:
+        return self.round(number) / "asked.npz"
+
+    def check(self, config: dict[str, Any], dataset: Dataset) -> Identities | None:
+        """Refuse what `open` would refuse, touching nothing; None if no campaign is here yet."""
+        if self.path.exists() and not self.path.is_dir():
+            raise ShortlistError(f"{self.path}: a campaign lives in a folder, and this is a file")
+        if not self.database.exists():
+            return None
+        with Store(self.database, read_only=True) as kept:
+            self._refuse_difference(kept.config(), config)
+            return identify(kept, dataset)
+
+    def open(self, config: dict[str, Any], dataset: Dataset) -> tuple[Store, Identities]:
+        """The campaign's database: made new, or the one that is here if it belongs to this configuration."""
+        known = self.check(config, dataset)
+        try:
+            return self._create(config, dataset) if known is None else self._reopen(config, known)
+        except OSError as error:
+            raise ShortlistError(f"{self.path}: cannot be written ({error.strerror})") from None
+
+    def _create(self, config: dict[str, Any], dataset: Dataset) -> tuple[Store, Identities]:
+        self.path.mkdir(parents=True, exist_ok=True)
+        with self.alone():
+            self._write_config(config)
+            store = Store.create(self.database, dataset.keys, dataset.classes, config)
+        return store, identify(store, dataset)
+
+    def _reopen(self, config: dict[str, Any], known: Identities) -> tuple[Store, Identities]:
+        store = Store(self.database)
+        if known.is_grown or store.config() != config:
+            with self.alone():
+                self._write_config(config)
+                with store.writing() as w:
+                    w.set_config(config)
+                    grow(w, known, round=max((r.number for r in store.rounds()), default=0))
+        return store, known
+
+    def _refuse_difference(self, old: dict[str, Any], new: dict[str, Any]) -> None:
+        fixed_old, fixed_new = ({k: v for k, v in c.items() if k not in MOVABLE} for c in (old, new))
+        if difference := first_difference(fixed_old, fixed_new):
+            raise ShortlistError(
+                f"{self.path}: this campaign was made with {difference}; use the same settings or another folder"
+            )
+
+    def _write_config(self, config: dict[str, Any]) -> None:
+        fresh = self.path / "campaign.toml.new"
+        fresh.write_text("# What this campaign was asked to do. Written by Shortlist.\n" + to_toml(config), "utf-8")
+        fresh.replace(self.path / "campaign.toml")
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Two processes in one folder would do everything twice; the lock dies with its process."""
+        with (self.path / "campaign.lock").open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ShortlistError(f"{self.path}: another process is running this campaign") from None
+            yield

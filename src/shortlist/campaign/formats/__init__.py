@@ -1,0 +1,1 @@
+"""File formats that labels leave and enter a campaign in."""

@@ -1,0 +1,153 @@
+"""The model as a campaign sees it: in the campaign's own item and class numbers, with partial labels taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device
+
+from shortlist.campaign.evaluation import Score, score
+from shortlist.campaign.identity import Identities
+from shortlist.campaign.resolution import Resolution
+from shortlist.probabilities import check_probs, without
+from shortlist.types import Array, Dataset, Ints, Labelled, Model, Pool, Predictions, Rng, ShortlistError, Stream
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass
+class Learner:
+    model: Model
+    dataset: Dataset
+    known: Identities
+    round: int | None = field(default=None, init=False)  # the one whose model is in memory
+    _prepared: bool = field(default=False, init=False)
+
+    def fit(self, number: int, found: Resolution, rng: Rng) -> None:
+        labelled = self._labelled(found)
+        if not len(labelled.items):
+            raise ShortlistError(f"round {number}: no item has a label yet, so there is nothing to learn from")
+        self._prepare()
+        self.round = None
+        self.model.fit(labelled, rng=rng)
+        self.round = number
+
+    def restore(self, number: int, folder: Path, found: Resolution, rng: Rng) -> None:
+        """The model of a finished round: as it was kept, or fitted again from the same answers."""
+        if self.round == number:
+            return
+        self._prepare()
+        if self.model.load(folder, self._labelled(found)):
+            self.round = number
+        else:
+            self.fit(number, found, rng)
+
+    def keep(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.save(folder)
+
+    def test_score(self) -> Score | None:
+        """How good the model is on the test split; None if there is none."""
+        if self.dataset.test_labels is None:
+            return None
+        return self._score(self.model.predict_test(), self.known.own_labels(self.dataset.test_labels))
+
+    def score_on(self, labels: Mapping[int, int]) -> Score | None:
+        """How good the model is on items whose labels are known, such as a holdout."""
+        if not labels:
+            return None
+        items = np.asarray(sorted(labels), np.int64)
+        truth = np.asarray([labels[int(i)] for i in items], np.int64)
+        return self._score(self.model.predict(self.known.positions[items]), truth)
+
+    def _score(self, stream: Stream, truth: Ints) -> Score:
+        wide = _Read(stream, len(truth), len(self.known.classes))
+        return score(np.concatenate([_host(check_probs(b.probs)).argmax(axis=1) for b in wide]), truth)
+
+    def pool(self, items: Ints, needs: frozenset[str], found: Resolution) -> Pool:
+        """Only what an acquisition needs is computed; the rest stays None."""
+        at = self.known.positions[items]
+        labelled = self.known.positions[np.asarray(sorted(found.labels), np.int64)]
+        features = self.dataset.features
+        return Pool(
+            probs=self.predictions(items, found) if needs & {"probs", "embeddings"} else None,
+            features=features[at] if "features" in needs and features is not None else None,
+            labelled_embeddings=self._embeddings(labelled) if "labelled_embeddings" in needs else None,
+            labelled_features=features[labelled] if "labelled_features" in needs and features is not None else None,
+            losses=self.model.perturbed_loss(at) if "losses" in needs else None,
+            size=len(items),
+        )
+
+    def predictions(self, items: Ints, found: Resolution) -> Stream:
+        stream, n_classes = self.model.predict(self.known.positions[items]), len(self.known.classes)
+        rejected = [found.rejected.get(i, _NOTHING) for i in items.tolist()] if found.rejected else None
+        return _Read(stream, len(items), n_classes, rejected)
+
+    def probs(self, items: Ints, found: Resolution) -> Any:
+        """(n, L) on the host: for the few items that are asked, never for the pool."""
+        if not len(items):
+            return np.empty((0, len(self.known.classes)), np.float32)
+        return np.concatenate([_host(check_probs(b.probs)) for b in self.predictions(items, found)])
+
+    def _embeddings(self, positions: Ints) -> Array | None:
+        found = [batch.embeddings for batch in self.model.predict(positions) if batch.embeddings is not None]
+        return array_namespace(found[0]).concat(found) if found else None
+
+    def _labelled(self, found: Resolution) -> Labelled:
+        items = np.asarray(sorted(found.labels), np.int64)
+        partial = np.asarray(sorted(found.rejected), np.int64)
+        return Labelled(
+            items=self.known.positions[items],
+            labels=np.asarray([found.labels[int(i)] for i in items], np.int64),
+            n_classes=len(self.known.classes),
+            partial=self.known.positions[partial],
+            rejected=_mask([found.rejected[int(i)] for i in partial], len(self.known.classes)),
+        )
+
+    def _prepare(self) -> None:
+        if not self._prepared:
+            self.model.prepare(self.dataset)
+            self._prepared = True
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A model's predictions as a campaign reads them: for every item, of every class, without rejected ones."""
+
+    stream: Stream
+    n: int
+    n_classes: int
+    rejected: Sequence[Collection[int]] | None = None  # (n,)
+
+    def __iter__(self) -> Iterator[Predictions]:
+        start = 0
+        for batch in self.stream:
+            rows, width = batch.probs.shape
+            if width != self.n_classes:
+                raise ShortlistError(f"model: it predicts {width} classes, and the campaign has {self.n_classes}")
+            yield self._without(batch, start, start + rows)
+            start += rows
+        if start != self.n:
+            raise ShortlistError(f"model: it was asked about {self.n} items and predicts {start}")
+
+    def _without(self, batch: Predictions, start: int, stop: int) -> Predictions:
+        if self.rejected is None:
+            return batch
+        probs, mask = batch.probs, _mask(self.rejected[start:stop], self.n_classes)
+        mask = array_namespace(probs).asarray(mask, device=device(probs))
+        return replace(batch, probs=without(check_probs(probs, first=start), mask))
+
+
+def _mask(rejected: Sequence[Collection[int]], n_classes: int) -> Any:
+    mask = np.zeros((len(rejected), n_classes), np.bool_)
+    for row, classes in enumerate(rejected):
+        mask[row, list(classes)] = True
+    return mask
+
+
+def _host(array: Array) -> Any:
+    return array if isinstance(array, np.ndarray) else np.asarray(array.cpu())

@@ -1,0 +1,77 @@
+"""What a campaign is made of, checked before anything is written."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any
+
+from shortlist.campaign.config import describe
+from shortlist.campaign.stopping import Stopping
+from shortlist.plans import QueryDesign
+from shortlist.queries.oracle import Oracle
+from shortlist.types import Acquisition, Dataset, Model, ShortlistError
+
+LEAST = {"initial": 1, "budget": 1, "seed": 0, "holdout": 0, "ahead": 0}
+
+
+@dataclass(frozen=True)
+class Settings:
+    dataset: Dataset
+    model: Model
+    query: QueryDesign
+    acquisition: Acquisition
+    initial: int
+    budget: int
+    seed: int
+    holdout: int
+    ahead: int
+    stop: Stopping
+
+    def __post_init__(self) -> None:
+        for name, least in LEAST.items():
+            object.__setattr__(self, name, _whole(name, getattr(self, name), least))
+        self._check_sizes()
+        self._check_parts()
+        # D_cal is never asked ahead, so that many of a batch are not there to hand out
+        object.__setattr__(self, "ahead", min(self.ahead, self.budget - self.query.n_cal))
+
+    def _check_sizes(self) -> None:
+        n = len(self.dataset.keys)
+        if self.holdout >= n:
+            raise ShortlistError(f"holdout: {self.holdout} items leave nothing to label; the dataset has {n}")
+        if self.query.n_cal > self.budget:
+            raise ShortlistError(
+                f"n_cal: {self.query.n_cal} calibration items do not fit in a batch of {self.budget}; "
+                "lower n_cal of the query or raise budget"
+            )
+
+    def _check_parts(self) -> None:
+        query: object = self.query
+        if isinstance(query, Oracle):
+            raise ShortlistError("query: an oracle sees the truth and cannot be asked; charge a finished campaign")
+        if self.stop.watches_accuracy and not self.holdout and self.dataset.test_labels is None:
+            raise ShortlistError("stop: accuracy is not known with neither a test split nor a holdout; set holdout")
+        if self.acquisition.needs & {"features", "labelled_features"} and self.dataset.features is None:
+            raise ShortlistError(
+                f"acquisition: {type(self.acquisition).__name__} needs features, and the dataset has none"
+            )
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """What was asked for, as plain values."""
+        numbers = {name: getattr(self, name) for name in LEAST}
+        parts = {name: getattr(self, name) for name in ("dataset", "model", "query", "acquisition")}
+        stop = {k: v for k, v in describe(self.stop).items() if k != "name"}
+        values: dict[str, Any] = describe({**numbers, "stop": stop, **parts})
+        return values
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ShortlistError(f"{name}: must be a whole number, got {value!r}") from None
+    if number < least:
+        raise ShortlistError(f"{name}: must be at least {least}, got {number}")
+    return number

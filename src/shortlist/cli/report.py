@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folders: Annotated[list[Path], typer.Argument(help="Campaigns, or folders that hold some.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+) -> None:
+    """Explain campaigns: a page with figures and tables that needs no network, and a table here.
+
+    Works on finished, running and killed campaigns alike.
+
+    Example: shortlist report runs/demo -o report.html
+    """
+    from shortlist.experiments.report import find_campaigns
+
+    tell(find_campaigns(folders), out)
+
+
+def tell(campaigns: Sequence[Path], out: Path) -> None:
+    """The page, and the table on the terminal."""
+    from rich.console import Console
+
+    from shortlist.experiments.report import write_report
+    from shortlist.experiments.tables import terminal_table
+    from shortlist.measures import read
+
+    write_report(campaigns, out)
+    console = Console()
+    console.print(terminal_table([read(folder) for folder in campaigns]))
+    console.print(f"report: {out}", highlight=False, soft_wrap=True)

@@ -1,0 +1,58 @@
+"""Handwritten digits that come with scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from shortlist.datasets.arrays import Arrays
+from shortlist.types import Ints, ShortlistError
+
+
+class Digits(Arrays):
+    """1,797 digits of 8×8 pixels as 64 features in 0..1, with a stratified test split that `seed` fixes.
+
+    Keys are rows of scikit-learn's table, so an item keeps its key under any split.
+
+    >>> digits = Digits()
+    >>> digits.inputs.shape, digits.test_inputs.shape, digits.kind
+    ((1347, 64), (450, 64), 'features')
+    """
+
+    def __init__(self, test_share: float = 0.25, seed: int = 0) -> None:
+        from sklearn.datasets import load_digits
+
+        refuse_share(test_share)
+        pixels, labels = load_digits(return_X_y=True)
+        features = (pixels / 16).astype(np.float32)  # 17 grey levels
+        test = stratified(labels, test_share, seed)
+        super().__init__(
+            features[~test],
+            labels[~test],
+            keys=np.flatnonzero(~test),
+            test_inputs=features[test] if test.any() else None,
+            test_labels=labels[test] if test.any() else None,
+            name="digits",
+        )
+        self._options = {"test_share": test_share, "seed": seed}
+
+    def spec(self) -> dict[str, object]:
+        return {"name": "digits", **self._options}
+
+
+def refuse_share(test_share: float) -> None:
+    if not 0 <= test_share < 1:
+        raise ShortlistError(f"digits: test_share is {test_share}; it has to be at least 0 and below 1")
+
+
+def stratified(labels: Ints, share: float, seed: int) -> npt.NDArray[np.bool_]:
+    """A mask that marks the same share of every class, at random.
+
+    >>> stratified(np.array([0, 1, 0, 1]), 0.5, seed=0).sum()
+    np.int64(2)
+    """
+    marked = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        members = np.random.default_rng([seed, int(label)]).permutation(np.flatnonzero(labels == label))
+        marked[members[: round(share * len(members))]] = True
+    return marked

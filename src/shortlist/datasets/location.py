@@ -1,0 +1,31 @@
+"""Where datasets that live on disk are looked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shortlist.types import ShortlistError
+
+VARIABLE = "SHORTLIST_DATA"
+
+
+def data_folder(name: str, given: str | Path | None = None) -> Path:
+    """The folder of one dataset: in `given` (the command line's `--data`), or else in $SHORTLIST_DATA.
+
+    >>> data_folder("no-such-dataset", given=".")
+    Traceback (most recent call last):
+    ...
+    shortlist.types.ShortlistError: no-such-dataset: there is no folder no-such-dataset in . (from --data)
+    """
+    root, source = (given, "--data") if given is not None else (os.environ.get(VARIABLE), VARIABLE)
+    if not root:
+        raise ShortlistError(
+            f"{name}: its folder is not known; give --data FOLDER or set {VARIABLE} to the folder that holds {name}/"
+        )
+    if not Path(root).is_dir():
+        raise ShortlistError(f"{name}: {root} (from {source}) is not a folder")
+    folder = Path(root) / name
+    if not folder.is_dir():
+        raise ShortlistError(f"{name}: there is no folder {name} in {root} (from {source})")
+    return folder

@@ -1,0 +1,1 @@
+"""Recipes, sweeps, figures and reports: what is only needed to compare things."""

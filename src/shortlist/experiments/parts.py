@@ -1,0 +1,102 @@
+"""From a table in a recipe to a part of a campaign, with an error that names the field.
+
+A part is known by the name of its class in snake_case; its settings are the arguments of that class. Parts that
+hold parts (`inner`, `cost`, `score`) are tables in tables.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal, Union
+
+from pydantic import TypeAdapter, ValidationError
+
+from shortlist import HOMES
+from shortlist.campaign.config import snake
+from shortlist.types import ShortlistError
+
+NESTED = {"inner": "acquisition", "cost": "costs", "score": "conformal"}
+PLAIN = (int, float, str, bool, type(None))
+
+
+def names(kind: str) -> dict[str, tuple[str, str]]:
+    """The parts of one kind: recipe name -> (module, class).
+
+    >>> sorted(names("queries"))
+    ['candidate_set', 'conventional', 'one_bit', 'oracle', 'top_k']
+    """
+    homes = {m: c for m, c in HOMES.items() if m == kind or m.startswith(f"{kind}.")}
+    return {snake(c): (f"shortlist.{m}", c) for m, classes in homes.items() for c in classes if c[0].isupper()}
+
+
+def build(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
+    """The part that a table describes; `at` is where it stands, for the error.
+
+    >>> build("acquisition", {"name": "cost_aware", "inner": "entropy", "d": 1.2}, "acquisition")
+    CostAware(inner=Entropy(), d=1.2)
+    """
+    settings = {"name": table} if isinstance(table, str) else dict(table)
+    name = settings.pop("name", None)
+    known = names(kind)
+    if name not in known:
+        raise ShortlistError(f"{at}.name: {name!r} is none of {', '.join(sorted(known))}")
+    module, cls = known[name]
+    part = getattr(import_module(module), cls)
+    for key, value in settings.items():
+        settings[key] = _setting(part, str(name), key, value, f"{at}.{key}")
+    try:
+        return part(**settings)
+    except TypeError as error:
+        raise ShortlistError(f"{at}: {error}") from None
+
+
+def _setting(part: Any, name: str, key: str, value: Any, at: str) -> Any:
+    accepted = inspect.signature(part).parameters
+    if key not in accepted:
+        there = ", ".join(accepted) or "no settings"
+        raise ShortlistError(f"{at}: no such setting; {name} has {there}")
+    if key in NESTED:
+        return build(NESTED[key], value, at)
+    if key == "estimator":
+        return estimator(value, at)
+    hint = typing.get_type_hints(part.__init__).get(key, Any)
+    if not _is_plain(hint):
+        return value
+    try:
+        return TypeAdapter(hint).validate_python(value)
+    except ValidationError as error:
+        raise ShortlistError(f"{at}: {value!r} does not fit: {error.errors()[0]['msg'].lower()}") from None
+
+
+def _is_plain(hint: Any) -> bool:
+    """Whether a type is made of numbers, texts and choices, which pydantic can check by itself."""
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return all(_is_plain(h) for h in typing.get_args(hint))
+    return hint in PLAIN or typing.get_origin(hint) is Literal
+
+
+def estimator(text: str, at: str) -> Any:
+    """A scikit-learn classifier from its name and settings, `LogisticRegression(C=3)`: parsed, never executed.
+
+    >>> estimator("KNeighborsClassifier(n_neighbors=3)", "model.estimator")
+    KNeighborsClassifier(n_neighbors=3)
+    """
+    from sklearn.utils import all_estimators
+
+    known = dict(all_estimators("classifier"))
+    try:
+        call = ast.parse(text, mode="eval").body
+        if isinstance(call, ast.Name):
+            call = ast.Call(call, [], [])
+        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args):
+            raise ValueError("it must look like Name(setting=value)")
+        if call.func.id not in known:
+            raise ValueError(f"scikit-learn has no classifier {call.func.id}")
+        return known[call.func.id](**{k.arg: ast.literal_eval(k.value) for k in call.keywords if k.arg})
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise ShortlistError(f"{at}: {text!r} cannot be read: {error}") from None

@@ -1,0 +1,251 @@
+"""The numbers of a report and how they are written, on the terminal and on the page alike."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shortlist.campaign.stopping import Stopping
+from shortlist.experiments.labels import by_subject, grouped
+from shortlist.measures import Record, accuracy_per_cost
+from shortlist.types import Round
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+MISSING = "–"
+UNITS = {"linear": "units"}  # what a cost model counts, where its name does not say it
+PURPOSES = {
+    "holdout": "holdout, measured with only",
+    "initial": "first random items",
+    "calibration": "calibration items",
+    "query": "selected items",
+    "ahead": "asked ahead",
+}
+
+
+# --- how numbers are written -----------------------------------------------------------------------------------
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """
+    >>> number(12345.678), number(-0.04), number(None)
+    ('12,345.7', '0.0', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """
+    >>> percent(56.72), percent(None)
+    ('56.7%', '–')
+    """
+    return MISSING if value is None else f"{number(value, digits)}%"
+
+
+def amount(value: float | None, unit: str) -> str:
+    """
+    >>> amount(10234.4, "bits"), amount(3.21, "seconds"), amount(80, "linear")
+    ('10,234 bits', '3.2 seconds', '80.0 units')
+    """
+    return f"{_paid(value)} {unit_word(unit)}"
+
+
+def unit_word(unit: str) -> str:
+    return UNITS.get(unit, unit)
+
+
+def duration(seconds: float | None) -> str:
+    """
+    >>> duration(0.84), duration(75), duration(7260)
+    ('0.8 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds is None:
+        return MISSING
+    if seconds < 60:
+        return f"{number(seconds)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def _paid(value: float | None) -> str:
+    return number(value, 0 if value is not None and abs(value) >= 100 else 1)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number over seeds: its mean, and its sample standard deviation if there is more than one."""
+
+    mean: float | None
+    std: float | None = None
+
+    @classmethod
+    def of(cls, values: Iterable[float | None]) -> Spread:
+        """
+        >>> Spread.of([1.0, 3.0, None])
+        Spread(mean=2.0, std=1.4142135623730951)
+        """
+        known = [v for v in values if v is not None]
+        if not known:
+            return cls(None)
+        return cls(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None)
+
+    def written(self, digits: int = 1, between: str = " ± ") -> str:
+        """
+        >>> Spread(96.24, 0.31).written(), Spread(96.24).written(), Spread(None).written()
+        ('96.2 ± 0.3', '96.2', '–')
+        """
+        spread = "" if self.std is None else f"{between}{number(self.std, digits)}"
+        return f"{number(self.mean, digits)}{spread}"
+
+
+# --- what a method came to -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A method at the last round that all its seeds have finished."""
+
+    method: str
+    seeds: int  # that have finished a round
+    started: int
+    rounds: int
+    unit: str
+    labelled: Spread
+    accuracy: Spread
+    macro_f1: Spread
+    cost: Spread
+    conventional_cost: Spread
+    relative_cost: Spread
+    accuracy_per_cost: Spread
+    saving: Spread
+    set_size: Spread
+    seconds: Spread
+
+
+def summaries(groups: Mapping[str, Sequence[Record]]) -> list[Summary]:
+    return [summary(method, records) for method, records in groups.items()]
+
+
+def summary(method: str, records: Sequence[Record]) -> Summary:
+    """Seeds that have no finished round yet count as started and nothing else."""
+    begun = [record.rounds for record in records if record.rounds]
+    common = min((len(rounds) for rounds in begun), default=0)
+    shared = [rounds[:common] for rounds in begun]
+
+    def over(measure: Callable[[Round], float | None]) -> Spread:
+        return Spread.of(measure(rounds[-1]) for rounds in shared)
+
+    return Summary(
+        method=method,
+        seeds=len(begun),
+        started=len(records),
+        rounds=common,
+        unit=records[0].unit,
+        labelled=over(lambda r: r.labelled),
+        accuracy=over(lambda r: r.accuracy),
+        macro_f1=over(lambda r: r.macro_f1),
+        cost=over(lambda r: r.cost),
+        conventional_cost=over(lambda r: r.conventional_cost),
+        relative_cost=over(lambda r: r.relative_cost),
+        accuracy_per_cost=over(accuracy_per_cost),
+        saving=over(saving),
+        set_size=Spread.of(set_size(rounds) for rounds in shared),
+        seconds=Spread.of(math.fsum(r.seconds for r in rounds) for rounds in shared),
+    )
+
+
+def saving(round: Round) -> float | None:
+    """% by which the labels so far came cheaper than asked conventionally; below 0: dearer."""
+    return 100 * (1 - round.cost / round.conventional_cost) if round.conventional_cost else None
+
+
+def set_size(rounds: Sequence[Round]) -> float | None:
+    """Mean number of classes shown first, over every question after the first random ones."""
+    shown = [(r.mean_set_size, r.asked) for r in rounds if r.number > 1 and r.mean_set_size is not None]
+    asked = sum(n for _, n in shown)
+    return math.fsum(size * n for size, n in shown) / asked if asked else None
+
+
+# --- how far a campaign is -------------------------------------------------------------------------------------
+
+
+def ending(record: Record) -> str | None:
+    """Why a campaign is over; None if it is not."""
+    if not record.rounds:
+        return None
+    if reason := Stopping(**record.config["stop"]).reason(record.rounds):
+        return reason
+    every = record.rounds[-1].labelled + record.config["holdout"] >= record.n_items
+    return "every item of the pool has been asked" if every and not record.open_questions else None
+
+
+def state(record: Record) -> str:
+    """How far a campaign is, in words. Only its process knows whether it is still at it."""
+    if over := ending(record):
+        return f"finished: {over}"
+    if not (record.rounds or record.ledger or record.open_questions):
+        return "created, nothing asked yet"
+    waiting = record.open_questions
+    tail = f": {waiting:,} open question{'' if waiting == 1 else 's'}" if waiting else ""
+    return f"running or stopped in {_stage(record)}{tail}"
+
+
+def _stage(record: Record) -> str:
+    if record.rounds:
+        return f"round {record.rounds[-1].number + 1}"
+    held = sum(line.answers for line in record.ledger if line.purpose == "holdout")
+    return "the holdout" if held < record.config["holdout"] else "round 1"
+
+
+def unfinished(groups: Mapping[str, Sequence[Record]]) -> list[str]:
+    """One sentence for each campaign that is not over."""
+    return [
+        f"{method}, seed {record.config['seed']}: {state(record)}"
+        for method, records in groups.items()
+        for record in records
+        if ending(record) is None
+    ]
+
+
+# --- on the terminal -------------------------------------------------------------------------------------------
+
+
+COLUMNS: dict[str, Callable[[Summary], str]] = {  # narrow enough together for 80 characters
+    "Labels": lambda s: number(s.labelled.mean, 0),
+    "Accuracy\n%": lambda s: s.accuracy.written(between="±"),
+    "Macro-F1\n%": lambda s: s.macro_f1.written(between="±"),
+    "Relative\ncost %": lambda s: s.relative_cost.written(between="±"),
+    "Accuracy\nper cost": lambda s: number(s.accuracy_per_cost.mean, 2),
+    "Saving": lambda s: percent(s.saving.mean),
+    "Set\nsize": lambda s: number(s.set_size.mean),
+    "Time": lambda s: duration(s.seconds.mean),
+}
+
+
+def terminal_table(records: Sequence[Record]) -> Table:
+    """The summary of a report, for the end of a command."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    subjects = by_subject(records)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, caption_justify="left")
+    table.add_column("Method", no_wrap=True)
+    for name in COLUMNS:
+        table.add_column(name, justify="right")
+    notes: list[str] = []
+    for subject, members in subjects.items():
+        groups = grouped(members)
+        if len(subjects) > 1:
+            table.add_row(Text(subject, style="bold"))  # Text: names may hold what rich would take for markup
+        for row in summaries(groups):
+            table.add_row(Text(row.method), *(written(row) for written in COLUMNS.values()))
+        notes += unfinished(groups)
+    table.caption = Text("\n".join(notes)) if notes else None
+    return table

@@ -1,0 +1,1 @@
+"""Classifiers that a campaign retrains every round."""

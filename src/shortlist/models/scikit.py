@@ -1,0 +1,142 @@
+"""Any scikit-learn classifier that gives probabilities, as a model."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+
+from shortlist.models.encode import Matrix, encode
+from shortlist.models.stream import Batches
+from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    estimator: Any | None  # None: one class seen so far, and nothing to tell it from
+    classes: Ints  # (k,) the classes seen
+    n_classes: int
+
+
+class Scikit:
+    """A fresh clone of `estimator` is fitted every round; without one, logistic regression.
+
+    Classes that have no label yet get probability 0. Partial labels are left aside: scikit-learn has no place
+    for them. Every `random_state` of the estimator, however deeply nested, is set from the round's generator.
+
+    >>> from types import SimpleNamespace
+    >>> model = Scikit()
+    >>> model.prepare(SimpleNamespace(name="line", kind="features", inputs=[[-1.0], [1.0], [2.0]], test_inputs=None))
+    >>> model.fit(Labelled(np.array([0, 1]), np.array([2, 0]), n_classes=3), rng=np.random.default_rng(0))
+    >>> for batch in model.predict(np.array([2])):
+    ...     print(batch.probs.round(2))
+    [[0.79 0.   0.21]]
+    """
+
+    def __init__(self, estimator: Any | None = None, batch: int = 4096) -> None:
+        estimator = LogisticRegression(max_iter=1000) if estimator is None else estimator
+        if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
+            raise ShortlistError(
+                f"{_written(estimator)} cannot be a model, because it has no predict_proba; "
+                "give an instance of a classifier that has, or wrap it in CalibratedClassifierCV"
+            )
+        if batch < 1:
+            raise ShortlistError(f"batch must be at least 1, not {batch}")
+        self.estimator = estimator
+        self.batch = batch
+        self._train: Matrix | None = None
+        self._test: Matrix | None = None
+        self._fitted: _Fitted | None = None
+
+    def __repr__(self) -> str:
+        return f"Scikit({_written(self.estimator)})"
+
+    def spec(self) -> dict[str, object]:
+        """What the campaign's file says of this model.
+
+        >>> Scikit().spec()
+        {'name': 'scikit', 'estimator': 'LogisticRegression(max_iter=1000)', 'batch': 4096}
+        """
+        return {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
+
+    def prepare(self, dataset: Dataset) -> None:
+        self._train, self._test = encode(dataset)
+
+    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
+        if self._train is None:
+            raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) before fit")
+        if not len(labelled.items):
+            raise ShortlistError(f"{self!r} cannot learn from no labels; label some items first")
+        classes = np.unique(labelled.labels)
+        estimator = None
+        if len(classes) > 1:  # most estimators refuse a single class
+            by_item = np.argsort(labelled.items)  # the order of the answers must not matter
+            items, labels = labelled.items[by_item], labelled.labels[by_item]
+            estimator = _seeded(clone(self.estimator), rng).fit(self._train[items], labels)
+        self._fitted = _Fitted(estimator, classes, labelled.n_classes)
+
+    def predict(self, items: Ints) -> Stream:
+        return self._stream(items, self._train)
+
+    def predict_test(self) -> Stream:
+        if self._test is None:
+            raise ShortlistError(f"{self!r} has no test rows to predict: the dataset has no test split")
+        return self._stream(np.arange(self._test.shape[0]), self._test)
+
+    def perturbed_loss(self, items: Ints) -> Array:
+        raise ShortlistError(
+            f"{self!r} has no perturbed loss, which SAAL needs; use a network, or another acquisition function"
+        )
+
+    def save(self, folder: Path) -> None:
+        """Keeps nothing: an estimator is cheap to fit again, and nothing here is ever pickled."""
+
+    def load(self, folder: Path, labelled: Labelled) -> bool:
+        return False
+
+    def _stream(self, rows: Ints, matrix: Matrix | None) -> Stream:
+        if matrix is None or self._fitted is None:
+            raise ShortlistError(f"{self!r} has learnt nothing yet; call prepare and fit before predict")
+        # The stream holds on to this fit, so it says the same even after the next one.
+        return Batches(rows, self.batch, partial(_predict, self._fitted, matrix))
+
+
+def _predict(fitted: _Fitted, matrix: Matrix, rows: Ints) -> Predictions:
+    inputs = matrix[rows]
+    probs = np.zeros((len(rows), fitted.n_classes), np.float32)
+    probs[:, fitted.classes] = _seen_probs(fitted, inputs)
+    return Predictions(probs, inputs if isinstance(inputs, np.ndarray) else None)
+
+
+def _seen_probs(fitted: _Fitted, inputs: Matrix) -> Floats:
+    """(n, k) over the classes seen; rows sum to 1 before they are cast to float32."""
+    if fitted.estimator is None:
+        return np.ones((inputs.shape[0], 1))
+    probs = np.asarray(fitted.estimator.predict_proba(inputs), np.float64)
+    totals = probs.sum(axis=1, keepdims=True)
+    if not (np.isfinite(totals).all() and (totals > 0).all() and (probs >= 0).all()):
+        raise ShortlistError(
+            f"predict_proba of {_written(fitted.estimator)} gave a row that is no distribution "
+            "(NaN, infinite, negative or all zero); change its settings"
+        )
+    normalised: Floats = probs / totals
+    return normalised
+
+
+def _seeded(estimator: Any, rng: Rng) -> Any:
+    """The estimator with every `random_state`, its steps' too, drawn from `rng` in the order of their names."""
+    names = sorted(name for name in estimator.get_params() if f"__{name}".endswith("__random_state"))
+    return estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})
+
+
+def _written(estimator: Any) -> str:
+    """One line that is the same in every process: whole, without line breaks or memory addresses."""
+    whole = isinstance(estimator, BaseEstimator)  # repr() would cut out the middle of a long pipeline
+    text = BaseEstimator.__repr__(estimator, N_CHAR_MAX=10**6) if whole else repr(estimator)
+    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text))

@@ -1,0 +1,125 @@
+"""What a matrix of probabilities must be, and the two things everybody does to one."""
+
+from __future__ import annotations
+
+import numpy as np
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+
+from shortlist.types import Array, ShortlistError
+
+TOLERANCE = 1e-3  # how far a row's sum may be from 1: room for float16 softmax and for files rounded to 4 digits
+
+
+def check_probs(probs: Array, name: str = "probs", *, first: int = 0) -> Array:
+    """The probabilities themselves, or a sentence saying which row is wrong and how. Rows count from `first`.
+
+    >>> import numpy as np
+    >>> check_probs(np.array([[0.5, 0.5], [0.5, np.nan]]))
+    Traceback (most recent call last):
+        ...
+    shortlist.types.ShortlistError: probs: row 1 holds NaN; every probability must be a number from 0 to 1
+    """
+    xp = array_namespace(check_matrix(probs, name))
+    if probs.shape[0] == 0:
+        return probs
+    # NaN fails every comparison, so two reductions find every fault; the rest runs only to name the row
+    sums = _row_sums(probs)
+    right = xp.abs(sums - 1) <= max(TOLERANCE, float(xp.finfo(probs.dtype).eps))
+    if bool(xp.all(right)) and bool(xp.min(probs) >= -1e-6):
+        return probs
+    nan = xp.any(xp.isnan(probs), axis=1)
+    if bool(xp.any(nan)):
+        raise ShortlistError(
+            f"{name}: row {first + _first(nan)} holds NaN; every probability must be a number from 0 to 1"
+        )
+    negative = xp.min(probs, axis=1) < -1e-6
+    if bool(xp.any(negative)):
+        row = first + _first(negative)
+        raise ShortlistError(f"{name}: row {row} holds a negative number; give probabilities, not logits")
+    row = _first(~right)
+    total = f"{float(sums[row]):.6g}"
+    raise ShortlistError(f"{name}: row {first + row} sums to {total}, not 1; give probabilities, not logits or counts")
+
+
+def check_matrix(probs: Array, name: str = "probs") -> Array:
+    """The probabilities themselves, if they look like some from far away: a matrix of floating point numbers."""
+    if not is_array_api_obj(probs) or probs.ndim != 2 or probs.shape[1] < 1:
+        raise ShortlistError(f"{name}: need a matrix (items, classes), got {_shape(probs)}")
+    if not array_namespace(probs).isdtype(probs.dtype, "real floating"):
+        raise ShortlistError(f"{name}: need floating point probabilities, got {probs.dtype}")
+    return probs
+
+
+def _row_sums(probs: Array) -> Array:
+    xp = array_namespace(probs)
+    if probs.dtype.itemsize < 4:
+        return xp.sum(probs, axis=1, dtype=xp.float32)  # 16 bits can not count to 1,000 classes
+    # NumPy's sum along short rows takes four times as long as its einsum
+    return np.einsum("ij->i", probs) if is_numpy_array(probs) else xp.sum(probs, axis=1)
+
+
+def _first(wrong: Array) -> int:
+    xp = array_namespace(wrong)
+    return int(xp.argmax(xp.astype(wrong, xp.int64)))
+
+
+def check_labels(labels: Array, n: int, n_classes: int, name: str = "labels") -> Array:
+    """Labels are one whole number per row, each a column of the probabilities."""
+    if not is_array_api_obj(labels) or tuple(labels.shape) != (n,):
+        raise ShortlistError(f"{name}: need {n} labels, one per row of the probabilities, got {_shape(labels)}")
+    xp = array_namespace(labels)
+    if not xp.isdtype(labels.dtype, "integral"):
+        raise ShortlistError(f"{name}: need whole numbers from 0 to {n_classes - 1}, got {labels.dtype}")
+    wrong = (labels < 0) | (labels >= n_classes)
+    if n and bool(xp.any(wrong)):
+        row = _first(wrong)
+        raise ShortlistError(
+            f"{name}: row {row} names class {int(labels[row])}; there are {n_classes} (0 to {n_classes - 1})"
+        )
+    return labels
+
+
+def _shape(thing: Array) -> object:
+    return tuple(thing.shape) if is_array_api_obj(thing) else type(thing).__name__
+
+
+def count_true(mask: Array) -> Array:
+    """(n,) how many are true in each row."""
+    xp = array_namespace(mask)
+    if not is_numpy_array(mask):
+        return xp.count_nonzero(mask, axis=1)
+    # NumPy counts along rows in 64 bits; in 16 it is twice as fast for 100 classes, four times for 1,000
+    narrow = np.uint16 if mask.shape[1] < 1 << 16 else np.int64
+    return np.add.reduce(mask.view(np.uint8), axis=1, dtype=narrow).astype(np.int64)
+
+
+def ranking(probs: Array) -> Array:
+    """(n, L) classes, most probable first, ties by class index.
+
+    >>> import numpy as np
+    >>> ranking(np.array([[0.2, 0.4, 0.4]]))
+    array([[1, 2, 0]])
+    """
+    xp = array_namespace(probs)
+    return xp.argsort(-probs, axis=1, stable=True)
+
+
+def without(probs: Array, rejected: Array) -> Array:
+    """Probabilities with the rejected classes taken out and the rest renormalised (uniform if no mass is left).
+
+    >>> import numpy as np
+    >>> without(np.array([[0.5, 0.25, 0.25], [1.0, 0.0, 0.0]]), np.array([[True, False, False]] * 2))
+    array([[0. , 0.5, 0.5],
+           [0. , 0.5, 0.5]])
+    """
+    xp = array_namespace(probs)
+    closed = xp.all(rejected, axis=1)
+    if bool(xp.any(closed)):
+        raise ShortlistError(
+            f"rejected: row {_first(closed)} rules every class out; an item needs one that may be true"
+        )
+    kept = xp.where(rejected, xp.zeros_like(probs), probs)
+    total = xp.sum(kept, axis=1, keepdims=True)
+    open_ = xp.astype(~rejected, probs.dtype)
+    uniform = open_ / xp.sum(open_, axis=1, keepdims=True)
+    return xp.where(total > 0, kept / xp.where(total > 0, total, xp.ones_like(total)), uniform)

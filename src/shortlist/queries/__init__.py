@@ -1,0 +1,1 @@
+"""Query designs: what turns probabilities into a Plan. One file each."""

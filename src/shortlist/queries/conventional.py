@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shortlist.costs import Bits
+from shortlist.plans import Plan, conventional
+from shortlist.probabilities import check_probs
+from shortlist.queries.uncalibrated import Uncalibrated
+from shortlist.types import Array, CostModel
+
+
+@dataclass(frozen=True)
+class Conventional(Uncalibrated):
+    """All classes at once.
+
+    >>> import numpy as np
+    >>> Conventional().price(np.full((2, 8), 1 / 8))
+    array([3., 3.])
+    """
+
+    cost: CostModel = Bits()
+
+    def price(self, probs: Array) -> Array:
+        return conventional(probs).expected(self.cost)
+
+    def plan(self, probs: Array) -> Plan:
+        return conventional(check_probs(probs))

@@ -1,0 +1,68 @@
+"""k-centre greedy against a plain loop, alone and cost-aware."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shortlist.acquisition.core_set import CoreSet
+from shortlist.acquisition.cost_aware import CostAware
+from tests.backends import Backend, Matrix, each_backend
+
+
+def greedy(z: Matrix, labelled: Matrix, n: int, d: float | None, price: Matrix) -> list[int]:
+    """Again and again the item with the largest distance, or (1 + distance / largest)^d / price."""
+    chosen: list[int] = []
+    for _ in range(n):
+        centres = [*labelled, *(z[i] for i in chosen)]
+        far = np.array([min(float(np.linalg.norm(x - c)) for c in centres) for x in z])
+        gain = far / max(far[i] for i in range(len(z)) if i not in chosen)
+        worth = gain if d is None else (1 + gain) ** d / price
+        worth[chosen] = -np.inf
+        chosen.append(int(np.argmax(worth)))
+    return chosen
+
+
+@each_backend
+@pytest.mark.parametrize("d", [None, 0.3, 1.2])
+def test_as_a_plain_loop_would(backend: Backend, d: float | None) -> None:
+    rng = np.random.default_rng(0)
+    z, labelled, price = rng.standard_normal((30, 4)), rng.standard_normal((3, 4)), rng.uniform(1, 2, 30)
+    method = CoreSet() if d is None else CostAware(CoreSet(), d=d)
+    picks = method.select(
+        None, n=12, rng=rng, embeddings=backend(z), labelled_embeddings=backend(labelled), price=backend(price)
+    )
+    assert picks.tolist() == greedy(z, labelled, 12, d, price)
+
+
+def test_labelled_rows_are_taken_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    z, labelled = rng.standard_normal((30, 4)), rng.standard_normal((17, 4))
+    usual = CoreSet().select(None, n=9, rng=rng, embeddings=z, labelled_embeddings=labelled)
+    monkeypatch.setattr("shortlist.acquisition.core_set.TILE", 100)
+    assert CoreSet().select(None, n=9, rng=rng, embeddings=z, labelled_embeddings=labelled).tolist() == usual.tolist()
+
+
+@each_backend
+def test_what_sits_on_a_centre_is_left_to_the_filler(backend: Backend) -> None:
+    """Far from the origin, rounding must not make a twin of a labelled item look like news."""
+    rng = np.random.default_rng(2)
+    twins = np.repeat(rng.standard_normal((3, 6)) * 100, 4, axis=0)
+    new = twins.mean(axis=0, keepdims=True) * 3
+    pool = np.concatenate([twins[:8], new, twins[8:]])
+    fields = {"embeddings": backend(pool), "labelled_embeddings": backend(twins[::4])}
+    picks = [CoreSet().select(None, n=13, rng=np.random.default_rng(s), **fields).tolist() for s in (0, 1)]
+    assert picks[0][0] == picks[1][0] == 8
+    assert picks[0] != picks[1]  # the rest is drawn
+    price = np.linspace(2, 1, 13)
+    cheap = CostAware(CoreSet()).select(None, n=13, rng=rng, price=backend(price), **fields).tolist()
+    assert sorted(cheap[1:]) == sorted(set(range(13)) - {cheap[0]})
+    rest = [i for i in cheap if i != 8]
+    assert rest == sorted(rest, reverse=True)  # and cheapest first under CostAware
+
+
+def test_with_no_centre_yet_the_lowest_position_is_first() -> None:
+    z = np.random.default_rng(3).standard_normal((9, 2))
+    picks = CoreSet().select(None, n=2, rng=np.random.default_rng(0), embeddings=z)
+    assert picks[0] == 0
+    assert picks[1] == np.argmax(np.linalg.norm(z - z[0], axis=1))

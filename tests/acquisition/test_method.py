@@ -1,0 +1,145 @@
+"""The parts every method is made of: what a gain is worth, the best, the race, the scan."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from shortlist.acquisition.cost_aware import CostAware
+from shortlist.acquisition.entropy import Entropy
+from shortlist.acquisition.method import Scored, Sequential, Value, best, race
+from shortlist.acquisition.random import Random
+from shortlist.acquisition.scan import BLOCK, scan
+from shortlist.types import Array, Ints, Pool, Predictions, Rng, ShortlistError
+from tests.backends import Backend, each_backend, host, softmax
+
+
+@each_backend
+def test_a_gain_is_worth_itself_or_its_share_of_the_price(backend: Backend) -> None:
+    gains, price = np.array([0.0, 1.0, 3.0]), np.array([1.0, 2.0, 4.0])
+    assert host(Value()(backend(gains))).tolist() == [0, 1, 3]
+    worth = Value(backend(price), d=0.5)(backend(gains))
+    assert backend.owns(worth)
+    np.testing.assert_allclose(host(worth), [1, 2**0.5 / 2, 0.5])
+
+
+def test_small_gains_in_float32_still_differ() -> None:
+    gains = np.array([1e-9, 2e-9], np.float32)
+    worth = Value(np.ones(2, np.float32), d=0.3)(gains)
+    assert worth[1] > worth[0]
+
+
+def test_cost_aware_is_checked_when_it_is_made() -> None:
+    with pytest.raises(ShortlistError, match=r"^cost_aware: d must be at least 0, got -1"):
+        CostAware(Entropy(), d=-1)
+    with pytest.raises(ShortlistError, match=r"^cost_aware: d must be at least 0, got nan"):
+        CostAware(Entropy(), d=float("nan"))
+    for wrong in (CostAware(Random()), Entropy, "entropy"):
+        with pytest.raises(ShortlistError, match=r"^cost_aware: needs a method to wrap"):
+            CostAware(wrong)  # type: ignore[arg-type]
+
+
+@each_backend
+def test_the_best_come_first_and_ties_go_to_the_lowest_position(backend: Backend) -> None:
+    worth = backend(np.array([1.0, 3.0, 2.0, 3.0, 1.0]))
+    assert best(worth, 4).tolist() == [1, 3, 2, 0]
+    assert best(worth, 99).tolist() == [1, 3, 2, 0, 4]
+    assert best(worth, 0).tolist() == []
+
+
+def test_a_race_is_a_draw_without_replacement() -> None:
+    weights = np.array([1.0, 2.0, 3.0, 0.0])
+    pairs = np.zeros((3, 3))
+    for seed in range(6000):
+        first, second, third, fourth = race(weights, 4, np.random.default_rng(seed))
+        assert fourth == 3  # no weight, no chance while others are left
+        assert len({first, second, third}) == 3
+        pairs[first, second] += 1
+    p = weights[:3] / 6
+    expected = np.array([[p[i] * p[j] / (1 - p[i]) if i != j else 0 for j in range(3)] for i in range(3)])
+    off = ~np.eye(3, dtype=bool)
+    assert chisquare(pairs[off], 6000 * expected[off]).pvalue > 1e-3
+
+
+class Broken(Scored):
+    """A score of somebody's own that can not score every item."""
+
+    def gains(self, batch: Predictions) -> Array:
+        return np.where(np.arange(batch.probs.shape[0]) == 2, np.nan, 1.0)
+
+
+class First(Sequential):
+    """A sequential method of somebody's own, such as BADGE will be: it needs the whole of the probabilities."""
+
+    def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+        return best(value(pool.probs[:, 0]), n)
+
+
+def test_a_score_that_is_no_number_is_refused_by_item() -> None:
+    with pytest.raises(ShortlistError, match=r"^Broken: item 2 has no finite score"):
+        Broken().select(softmax(4, 3), n=1, rng=np.random.default_rng(0))
+
+
+def test_a_sequential_method_gets_the_whole_of_what_it_needs() -> None:
+    probs, rng = softmax(20, 3), np.random.default_rng(0)
+    order = np.argsort(-probs[:, 0], kind="stable")
+    stream = [Predictions(probs[:7]), Predictions(probs[7:])]
+    assert First().select(probs, n=5, rng=rng).tolist() == order[:5].tolist()
+    assert First().select(stream, n=5, rng=rng).tolist() == order[:5].tolist()
+    by_price = CostAware(First(), d=0).select(stream, n=5, rng=rng, price=lambda p: 1 / p[:, 0])
+    assert by_price.tolist() == order[:5].tolist()
+    with pytest.raises(ShortlistError, match=r"^First needs probs"):
+        First().select(None, n=5, rng=rng, size=20)
+    with pytest.raises(ShortlistError, match=r"^probs: row 0 sums to 2"):
+        First().select(probs * 2, n=5, rng=rng)
+
+
+def test_an_empty_record_is_refused() -> None:
+    with pytest.raises(ShortlistError, match=r"^Random: an empty pool record; give at least probs or size"):
+        Random().select(Pool(), n=1, rng=np.random.default_rng(0))
+
+
+class Watched:
+    """A stream that counts how often it is gone through."""
+
+    def __init__(self, batches: int, rows: int, n_classes: int) -> None:
+        self.batches, self.probs, self.passes = batches, softmax(rows, n_classes), 0
+
+    def __iter__(self) -> Iterator[Predictions]:
+        self.passes += 1
+        for _ in range(self.batches):
+            yield Predictions(self.probs.copy())
+
+
+def test_a_score_method_looks_once_at_a_stream() -> None:
+    stream = Watched(5, 20, 3)
+    CostAware(Entropy()).select(stream, n=7, rng=np.random.default_rng(0), price=lambda p: p[:, 0])
+    assert stream.passes == 1
+
+
+def test_a_stream_is_let_go_batch_by_batch() -> None:
+    stream = Watched(40, 500, 200)  # 800 KB each
+    tracemalloc.start()
+    CostAware(Entropy()).select(stream, n=7, rng=np.random.default_rng(0), price=lambda p: p.max(axis=1))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 * 500 * 200 * 8 / 5  # far from the whole pool
+
+
+def test_a_scan_works_in_blocks_and_keeps_the_order() -> None:
+    rows = 2 * BLOCK // 1000 + 5
+    probs = softmax(rows, 1000)
+    seen: list[int] = []
+
+    def first(batch: Predictions) -> object:
+        seen.append(batch.probs.shape[0])
+        return batch.probs[:, 0]
+
+    (kept, nothing) = scan(Pool(probs), first, None)
+    assert nothing is None
+    assert np.array_equal(kept, probs[:, 0])  # type: ignore[arg-type]
+    assert seen == [BLOCK // 1000, BLOCK // 1000, rows - 2 * (BLOCK // 1000)]

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shortlist.acquisition.cost_aware import CostAware
+from shortlist.acquisition.entropy import Entropy
+from shortlist.campaign.config import describe, first_difference, snake, to_toml
+from shortlist.costs import Seconds
+from shortlist.queries.candidate_set import CandidateSet
+from shortlist.types import ShortlistError
+
+from .toys import campaign
+
+
+def test_parts_are_described_with_all_their_settings() -> None:
+    query = CandidateSet(n_cal=7, alpha=0.1, cost=Seconds(1.0, 2.0))
+    assert describe(query) == {
+        "name": "candidate_set",
+        "n_cal": 7,
+        "alpha": 0.1,
+        "search": "exact",
+        "quantile": "plain",
+        "score": {"name": "lac"},
+        "cost": {"name": "seconds", "a": 1.0, "b": 2.0},
+    }
+    assert describe(CostAware(Entropy(), d=1.2)) == {"name": "cost_aware", "inner": {"name": "entropy"}, "d": 1.2}
+
+
+def test_numpy_numbers_and_paths_are_plain() -> None:
+    found = describe({"seed": np.int64(3), "d": np.float64(0.5), "at": Path("a/b"), "on": np.True_, "of": (1, 2)})
+    assert found == {"seed": 3, "d": 0.5, "at": "a/b", "on": True, "of": [1, 2]}
+    assert [type(v) for v in found.values()] == [int, float, str, bool, list]
+
+
+def test_other_objects_are_known_by_their_name() -> None:
+    assert describe(object()) == {"name": "builtins.object"}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"a": 1, "b": 2.5, "c": True, "d": "x"},
+        {"text": 'quotes " and \\ and\nlines\tand \x7f and ü'},
+        {"list": [1, 2], "mixed": [{"name": "a", "d": 0.3}, {"name": "b"}], "empty": []},
+        {"table": {"inner": {"deep": 1}, "x": 2}, "y": 3},
+        {"strange key.": 1, "table.": {"ü ü": 2}},
+        {"inf": float("inf"), "tiny": 1e-300, "large": 10**15},
+        {},
+    ],
+)
+def test_toml_reads_back_what_was_written(values: dict[str, Any]) -> None:
+    assert tomllib.loads(to_toml(values)) == values
+
+
+def test_what_toml_cannot_hold_is_refused() -> None:
+    with pytest.raises(ShortlistError, match=r"cannot be written as TOML"):
+        to_toml({"x": None})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ({"a": 1}, {"a": 1}, None),
+        ({"a": 1}, {"a": 1, "b": 2}, "b = null, not 2"),
+        ({"a": 1, "b": 2}, {"a": 1}, "b = 2, not null"),
+        ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": "x"}}}, 'a.b.c = 1, not "x"'),
+        ({"a": [1, 2]}, {"a": [1, 3]}, "a = [1, 2], not [1, 3]"),
+    ],
+)
+def test_the_first_difference_in_words(old: Any, new: Any, words: str | None) -> None:
+    assert first_difference(old, new) == words
+
+
+def test_names_as_recipes_have_them() -> None:
+    @dataclass
+    class TypiClust: ...
+
+    assert snake("TypiClust") == "typi_clust"
+    assert describe(TypiClust()) == {"name": "typi_clust"}
+
+
+def test_a_campaign_folder_says_what_was_asked_for(tmp_path: Path) -> None:
+    with campaign(tmp_path, seed=np.int64(4), ahead=99) as going:
+        kept = tomllib.loads((tmp_path / "campaign.toml").read_text("utf-8"))
+        assert kept == going.config
+    assert kept["seed"] == 4
+    assert kept["ahead"] == 5  # budget − n_cal
+    assert kept["stop"] == {"rounds": 4, "tolerance": 0.1}
+    assert kept["dataset"]["items"] == 40

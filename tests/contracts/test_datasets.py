@@ -1,0 +1,155 @@
+"""Every dataset class of the package, found by walking it, meets the same contract."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import shortlist.datasets
+from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.digits import Digits
+from shortlist.datasets.glyphs import Glyphs
+from shortlist.datasets.image_folder import ImageFolder
+from shortlist.datasets.r52 import R52
+from shortlist.datasets.table import Table
+from shortlist.types import Dataset
+
+
+def small_arrays(folder: Path) -> Arrays:
+    return Arrays(np.eye(4), [0, 1, -1, 2], features=np.eye(4), test_inputs=np.eye(4)[:2], test_labels=[0, 1])
+
+
+def small_table(folder: Path) -> Table:
+    path = folder / "table.csv"
+    path.write_text('id,body,topic\n1,"x, y",01\n2,z,NA\n3,w,\n')
+    return Table(path, text="body", label="topic", key="id", classes=["NA", "01", 'a "b"'])
+
+
+def small_image_folder(folder: Path) -> ImageFolder:
+    for name in ("cat/1.png", "dog/1.png", "new.png"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        Image.new("RGB", (9, 7), "red").save(folder / name)
+    return ImageFolder(folder, size=8)
+
+
+def small_r52(folder: Path) -> R52:
+    for name in ("train.csv", "test.csv"):
+        (folder / name).write_text("text,label\ncocoa prices,cocoa\nnet profit,earn\n")
+    return R52(folder)
+
+
+BUILDERS: dict[str, Callable[[Path], Arrays]] = {
+    "Arrays": small_arrays,
+    "Table": small_table,
+    "ImageFolder": small_image_folder,
+    "Digits": lambda folder: Digits(),
+    "Glyphs": lambda folder: Glyphs(10, 25, test_items=5),
+    "R52": small_r52,
+}
+
+
+def dataset_classes() -> dict[str, type[Any]]:
+    modules = [
+        importlib.import_module(f"shortlist.datasets.{m.name}")
+        for m in pkgutil.iter_modules(shortlist.datasets.__path__)
+    ]
+    found = (pair for module in modules for pair in inspect.getmembers(module, inspect.isclass))
+    return {name: kind for name, kind in found if not name.startswith("_") and hasattr(kind, "spec")}
+
+
+CLASSES = dataset_classes()
+
+
+@pytest.fixture(params=sorted(CLASSES))
+def dataset(request: pytest.FixtureRequest, tmp_path: Path) -> Arrays:
+    name: str = request.param
+    assert name in BUILDERS, f"{name} has no small builder: add one to BUILDERS in {__file__}"
+    return BUILDERS[name](tmp_path)
+
+
+def test_every_builder_belongs_to_a_class() -> None:
+    assert set(BUILDERS) <= set(CLASSES)
+
+
+def test_is_a_dataset(dataset: Arrays) -> None:
+    assert isinstance(dataset, Dataset)
+    assert dataset.kind in {"features", "texts", "images"}
+
+
+def test_keys_and_classes_are_unique_texts(dataset: Arrays) -> None:
+    for names in (dataset.keys, dataset.classes):
+        assert all(type(name) is str and name for name in names)
+        assert len(set(names)) == len(names)
+    assert len(dataset.classes) >= 2
+
+
+def test_labels_are_in_range(dataset: Arrays) -> None:
+    assert dataset.labels.dtype == np.int64
+    assert dataset.labels.min() >= -1
+    assert dataset.labels.max() < len(dataset.classes)
+
+
+def test_lengths_are_equal(dataset: Arrays) -> None:
+    n = len(dataset.keys)
+    assert len(dataset) == n
+    assert dataset.labels.shape == (n,)
+    assert dataset.inputs.shape[0] == n
+    assert dataset.features is None or dataset.features.shape[0] == n
+
+
+def test_positions_pick_inputs(dataset: Arrays) -> None:
+    positions = np.array([1, 0, 1], np.int64)
+    picked = dataset.inputs[positions]
+    assert picked.shape == (3, *dataset.inputs.shape[1:])
+    assert (picked[1] == dataset.inputs[0]).all() if dataset.kind != "texts" else picked[1] == dataset.inputs[0]
+    assert dataset.subset(positions[:2]).keys == (dataset.keys[1], dataset.keys[0])
+
+
+def test_test_split_is_whole(dataset: Arrays) -> None:
+    if dataset.test_inputs is None:
+        assert dataset.test_labels is None
+        return
+    assert dataset.test_labels is not None
+    assert dataset.test_labels.dtype == np.int64
+    assert dataset.test_inputs.shape == (len(dataset.test_labels), *dataset.inputs.shape[1:])
+    assert dataset.test_labels.min() >= 0
+    assert dataset.test_labels.max() < len(dataset.classes)
+
+
+def test_labelled_items_are_those_with_a_label(dataset: Arrays) -> None:
+    known = dataset.labelled()
+    assert len(known) == (dataset.labels >= 0).sum()
+    assert known.classes == dataset.classes
+
+
+def test_spec_survives_toml_and_rebuilds_the_dataset(dataset: Arrays) -> None:
+    spec = dataset.spec()
+    assert tomllib.loads("\n".join(f"{key} = {as_toml(value)}" for key, value in spec.items())) == spec
+    assert spec["name"] == dataset.name
+    if type(dataset) is Arrays:
+        return  # what was only ever in memory is described, not rebuilt
+    options: dict[str, Any] = {option: value for option, value in spec.items() if option != "name"}
+    again = type(dataset)(**options)
+    assert again.keys == dataset.keys
+    assert again.classes == dataset.classes
+    assert (again.labels == dataset.labels).all()
+    assert (again.inputs == dataset.inputs).all()
+
+
+def as_toml(value: object) -> str:
+    """The few types that a recipe may hold; anything else is no value of a spec."""
+    if type(value) is list:
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    if type(value) is str:
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    assert type(value) in {int, float, bool}, f"{value!r} is no TOML value"
+    return str(value).lower()

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from shortlist.campaign.ledger import Line
+from shortlist.experiments.labels import grouped
+from shortlist.experiments.tables import ending, state, summary, terminal_table
+from shortlist.measures import Record
+from tests.experiments.examples import CQ, CSQ, RAND, config, finished, record
+
+
+def shown(records: list[Record], width: int = 80) -> str:
+    console = Console(width=width, record=True, file=StringIO())
+    console.print(terminal_table(records))
+    return console.export_text()
+
+
+def test_a_summary_is_the_mean_over_seeds_at_the_last_round() -> None:
+    rounds = [
+        [finished(1), finished(2, accuracy=a, cost=c, relative_cost=r)] for a, c, r in [(90, 200, 10), (94, 300, 20)]
+    ]
+    row = summary("CSQ+Ent", [record(config(seed=s), done) for s, done in enumerate(rounds)])
+    assert (row.seeds, row.rounds, row.labelled.mean) == (2, 2, 200)
+    assert row.accuracy.written() == "92.0 ± 2.8"
+    assert row.relative_cost.written() == "15.0 ± 7.1"
+    assert row.accuracy_per_cost.mean == pytest.approx((90 / 10 + 94 / 20) / 2)
+    assert row.saving.mean == pytest.approx(100 * (1 - 250 / finished(2).conventional_cost))
+    assert row.seconds.mean == pytest.approx(1.0)
+
+
+def test_seeds_are_compared_at_the_last_round_they_share() -> None:
+    row = summary("CSQ+Ent", [record(config(seed=0), 3), record(config(seed=1), 2), record(config(seed=2), 0)])
+    assert (row.seeds, row.started, row.rounds, row.labelled.mean) == (2, 3, 2, 200)
+
+
+def test_mean_set_size_weighs_rounds_by_their_questions_and_leaves_the_first_out() -> None:
+    rounds = [finished(1), finished(2, mean_set_size=4.0, asked=300), finished(3, mean_set_size=2.0, asked=100)]
+    assert summary("CSQ+Ent", [record(rounds=rounds)]).set_size.mean == pytest.approx(3.5)
+
+
+def test_no_finished_round_and_no_accuracy_are_dashes() -> None:
+    assert summary("CSQ+Ent", [record(rounds=0)]).accuracy.written() == "–"
+    unmeasured = [finished(1, accuracy=None, macro_f1=None, interval=None)]
+    row = summary("CSQ+Ent", [record(rounds=unmeasured)])
+    assert (row.accuracy.written(), row.accuracy_per_cost.written()) == ("–", "–")
+    assert row.saving.mean == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    ("campaign", "words"),
+    [
+        (record(), "finished: 3 rounds done"),
+        (record(rounds=0, ledger=[]), "created, nothing asked yet"),
+        (record(rounds=0, open_questions=40), "running or stopped in round 1: 40 open questions"),
+        (record(rounds=2, open_questions=1), "running or stopped in round 3: 1 open question"),
+        (record(rounds=2), "running or stopped in round 3"),
+        (record(rounds=2, n_items=200), "finished: every item of the pool has been asked"),
+        (
+            record(config(holdout=50), 0, ledger=[Line(0, "holdout", 20, 60.0)], open_questions=30),
+            "running or stopped in the holdout: 30 open questions",
+        ),
+    ],
+)
+def test_how_far_a_campaign_is(campaign: Record, words: str) -> None:
+    assert state(campaign) == words
+    assert (ending(campaign) is None) == (not words.startswith("finished"))
+
+
+def test_the_terminal_table_fits_80_characters() -> None:
+    text = shown([record(config(q, a, s)) for q, a in ((CQ, RAND), (CSQ, RAND)) for s in (0, 1)])
+    assert "…" not in text
+    assert "CSQ+Rand" in text
+    assert "83.0±0.0" in text
+    assert "50.0%" in text
+
+
+def test_the_terminal_table_names_what_is_not_finished_and_takes_no_name_for_markup() -> None:
+    odd = record(config(query={"name": "[red]mine"}, seed=7), 1, open_questions=12)
+    text = shown([odd], width=160)
+    assert "[red]mine+Ent" in text
+    assert "seed 7: running or stopped in round 2: 12 open questions" in text
+
+
+def test_the_terminal_table_keeps_datasets_apart() -> None:
+    text = shown([record(), record(config(dataset={"name": "glyphs"}))])
+    assert text.index("digits") < text.index("glyphs")
+
+
+def test_every_method_has_a_row() -> None:
+    records = [record(config(q)) for q in (CQ, CSQ)]
+    assert terminal_table(records).row_count == len(grouped(records))

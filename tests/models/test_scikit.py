@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+
+from shortlist.models.scikit import Scikit
+from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
+
+from .toys import Toy, accuracy, all_probs, blobs, digits
+
+
+def rng(seed: int = 0) -> Rng:
+    return np.random.default_rng(seed)
+
+
+def everything(data: Toy, n_classes: int | None = None) -> Labelled:
+    return Labelled(np.arange(len(data.labels)), data.labels, n_classes or int(data.labels.max()) + 1)
+
+
+def fitted(estimator: Any, data: Toy, labelled: Labelled, seed: int = 0, batch: int = 4096) -> Model:
+    model: Model = Scikit(estimator, batch)
+    model.prepare(data)
+    model.fit(labelled, rng=rng(seed))
+    return model
+
+
+def test_logistic_regression_learns_digits_without_a_warning() -> None:
+    data = digits()
+    model = fitted(None, data, everything(data))
+    assert accuracy(all_probs(model.predict_test()), data.test_labels) > 0.93
+
+
+@pytest.mark.parametrize("estimator", [None, RandomForestClassifier(20), KNeighborsClassifier(3), MultinomialNB()])
+def test_probabilities_are_float32_rows_that_sum_to_one(estimator: Any) -> None:
+    data = digits(300)
+    probs = all_probs(fitted(estimator, data, everything(data)).predict(np.arange(300)))
+    assert probs.dtype == np.float32
+    assert probs.shape == (300, 10)
+    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-6)
+
+
+def test_predictions_follow_the_items_asked_for_in_batches_again_and_again() -> None:
+    data = blobs()
+    stream = fitted(None, data, everything(data), batch=4).predict(np.array([7, 0, 99, 7, 50, 1]))
+    assert [len(batch.probs) for batch in stream] == [4, 2]
+    once, again = all_probs(stream), all_probs(stream)
+    np.testing.assert_array_equal(once, again)
+    np.testing.assert_array_equal(once[0], once[3])
+    assert np.concatenate([batch.embeddings for batch in stream]).tolist() == data.inputs[[7, 0, 99, 7, 50, 1]].tolist()
+
+
+def test_a_stream_stays_with_the_fit_it_came_from() -> None:
+    data = blobs()
+    model = fitted(None, data, everything(data))
+    stream = model.predict_test()
+    before = all_probs(stream)
+    model.fit(Labelled(np.arange(60), data.labels[:60], 4), rng=rng())
+    np.testing.assert_array_equal(all_probs(stream), before)
+    assert not np.array_equal(all_probs(model.predict_test()), before)
+
+
+def test_sparse_inputs_have_no_embeddings() -> None:
+    data = Toy("features", sparse.csr_array(np.eye(4)), np.array([0, 0, 1, 1]))
+    (batch,) = fitted(None, data, everything(data)).predict(np.arange(4))
+    assert batch.embeddings is None
+    assert batch.probs.argmax(axis=1).tolist() == [0, 0, 1, 1]
+
+
+def test_texts_go_all_the_way() -> None:
+    data = Toy("texts", ["oil price", "oil barrel", "wheat crop", "wheat price"], np.array([1, 1, 0, 0]), ["more oil"])
+    assert all_probs(fitted(None, data, everything(data)).predict_test()).argmax(axis=1).tolist() == [1]
+
+
+def test_classes_without_labels_get_nothing() -> None:
+    data = blobs()
+    seen = np.flatnonzero((data.labels == 1) | (data.labels == 3))
+    probs = all_probs(fitted(None, data, Labelled(seen, data.labels[seen], 6)).predict_test())
+    assert probs.shape == (200, 6)
+    assert not probs[:, [0, 2, 4, 5]].any()
+    np.testing.assert_allclose(probs.sum(axis=1), 1, atol=1e-6)
+
+
+def test_one_class_is_a_constant() -> None:
+    data = blobs()
+    probs = all_probs(fitted(None, data, Labelled(np.array([45]), np.array([1]), 4)).predict_test())
+    assert (probs == np.eye(4, dtype=np.float32)[1]).all()
+
+
+RANDOM_PIPELINE = make_pipeline(StandardScaler(), SelectFromModel(RandomForestClassifier(5)), RandomForestClassifier(9))
+
+
+@pytest.mark.parametrize("estimator", [RandomForestClassifier(9), RANDOM_PIPELINE, SGDClassifier(loss="log_loss")])
+def test_the_same_seed_gives_the_same_bits(estimator: Any) -> None:
+    data = digits(200)
+    first, second, other = (
+        all_probs(fitted(estimator, data, everything(data), seed).predict_test()) for seed in (1, 1, 2)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first, other)
+
+
+def test_the_order_of_the_answers_does_not_matter() -> None:
+    data = digits(200)
+    order: Ints = rng().permutation(200)
+    shuffled = Labelled(order, data.labels[order], 10)
+    first = fitted(RandomForestClassifier(9), data, everything(data))
+    second = fitted(RandomForestClassifier(9), data, shuffled)
+    np.testing.assert_array_equal(all_probs(first.predict_test()), all_probs(second.predict_test()))
+
+
+def test_the_estimator_given_is_never_fitted_itself() -> None:
+    estimator = LogisticRegression()
+    data = blobs()
+    fitted(estimator, data, everything(data))
+    assert not hasattr(estimator, "coef_")
+    assert estimator.random_state is None
+
+
+@pytest.mark.parametrize("estimator", [SVC(), StandardScaler(), LogisticRegression, make_pipeline(SVC())])
+def test_without_predict_proba_it_is_refused(estimator: Any) -> None:
+    with pytest.raises(ShortlistError, match="cannot be a model, because it has no predict_proba"):
+        Scikit(estimator)
+
+
+class Broken:
+    def __init__(self, row: list[float]) -> None:
+        self.row = row
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        return {"row": self.row}
+
+    def set_params(self, **params: object) -> Broken:
+        return self
+
+    def fit(self, inputs: Any, labels: Ints) -> Broken:
+        return self
+
+    def predict_proba(self, inputs: Any) -> Any:
+        return np.tile(self.row, (len(inputs), 1))
+
+
+@pytest.mark.parametrize("row", [[np.nan, 1.0], [0.0, 0.0], [-0.5, 1.5], [np.inf, 0.0]])
+def test_what_is_no_distribution_is_refused(row: list[float]) -> None:
+    data = blobs((5, 5))
+    with pytest.raises(ShortlistError, match="a row that is no distribution"):
+        all_probs(fitted(Broken(row), data, everything(data)).predict_test())
+
+
+def test_rows_that_do_not_sum_to_one_are_scaled() -> None:
+    data = blobs((5, 5))
+    probs = all_probs(fitted(Broken([1.0, 3.0]), data, everything(data)).predict_test())
+    assert (probs == np.array([0.25, 0.75], np.float32)).all()
+
+
+def test_what_it_cannot_do_it_says(tmp_path: Path) -> None:
+    data = blobs(n_test=3)
+    model = Scikit(MultinomialNB())
+    with pytest.raises(ShortlistError, match="call prepare"):
+        model.fit(everything(data), rng=rng())
+    model.prepare(Toy("features", data.inputs, data.labels))
+    with pytest.raises(ShortlistError, match="learnt nothing yet"):
+        model.predict(np.arange(3))
+    with pytest.raises(ShortlistError, match="no test split"):
+        model.predict_test()
+    with pytest.raises(ShortlistError, match="cannot learn from no labels"):
+        model.fit(Labelled(np.arange(0), np.arange(0), 4), rng=rng())
+    with pytest.raises(ShortlistError, match=r"Scikit\(MultinomialNB\(\)\) has no perturbed loss"):
+        model.perturbed_loss(np.arange(3))
+    with pytest.raises(ShortlistError, match="batch must be at least 1"):
+        Scikit(batch=0)
+
+
+def test_nothing_is_kept(tmp_path: Path) -> None:
+    data = blobs()
+    model = fitted(None, data, everything(data))
+    model.save(tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert model.load(tmp_path, everything(data)) is False
+
+
+def test_the_spec_is_one_whole_line() -> None:
+    steps = [FunctionTransformer(np.log1p)] + [StandardScaler(with_std=False) for _ in range(20)]
+    written = Scikit(make_pipeline(*steps, LogisticRegression(C=0.125))).spec()["estimator"]
+    assert isinstance(written, str)
+    assert len(written) > 700  # where scikit-learn begins to leave things out
+    assert "\n" not in written
+    assert "  " not in written
+    assert "..." not in written
+    assert "C=0.125" in written
+
+
+def test_the_spec_is_the_same_in_every_process() -> None:
+    script = (
+        "from sklearn.pipeline import make_pipeline as p; from sklearn.preprocessing import FunctionTransformer as F\n"
+        "from sklearn.linear_model import LogisticRegression as L; from shortlist.models.scikit import Scikit\n"
+        "def double(x): return 2 * x\n"
+        "print(Scikit(p(F(double), L())).spec()['estimator'])"
+    )
+    first, second = (
+        subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+        for _ in range(2)
+    )
+    assert first == second
+    assert "double" in first
+    assert "0x" not in first

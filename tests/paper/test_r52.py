@@ -1,0 +1,51 @@
+"""The paper's text experiment on the real R52: `recipes/text.toml`, one seed, the CQ and CSQ twins of Rand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from shortlist.experiments.recipes import jobs, read_recipe
+from shortlist.experiments.sweep import sweep
+from shortlist.measures import Record, labels, read, recharge
+from shortlist.queries.conventional import Conventional
+
+RECIPE = Path(__file__).parents[2] / "recipes" / "text.toml"
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Record]:
+    data = os.environ.get("SHORTLIST_DATA")
+    if not data or not (Path(data) / "r52").is_dir():
+        pytest.skip("SHORTLIST_DATA names no folder with r52/train.csv and r52/test.csv")
+    recipe = read_recipe(RECIPE).model_copy(update={"seeds": [0]})
+    listed = [job for job in jobs(recipe, tmp_path_factory.mktemp("text")) if job.acquisition == "Rand"]
+    sweep(listed, data=Path(data), workers=1, console=Console(quiet=True))
+    return {job.query: read(job.folder) for job in listed}
+
+
+@pytest.mark.data
+def test_the_twins_have_the_same_labels_and_the_same_accuracy_in_every_round(twins: dict[str, Record]) -> None:
+    assert labels(twins["CQ"].folder) == labels(twins["CSQ"].folder)
+    for cq, csq in zip(twins["CQ"].rounds, twins["CSQ"].rounds, strict=True):
+        assert (cq.labelled, cq.accuracy, cq.macro_f1) == (csq.labelled, csq.accuracy, csq.macro_f1)
+
+
+@pytest.mark.data
+def test_accuracy_and_cost_stand_beside_the_papers(twins: dict[str, Record]) -> None:
+    cq, csq = twins["CQ"].rounds[-1], twins["CSQ"].rounds[-1]
+    assert (csq.number, csq.labelled) == (11, 6300)
+    assert csq.accuracy is not None
+    assert csq.accuracy >= 93
+    assert csq.relative_cost <= 31
+    assert cq.relative_cost == pytest.approx(96.4, abs=0.05)  # 6,300 of 6,532
+    assert cq.relative_cost - csq.relative_cost >= 65.4  # the paper: 65.6 points
+
+
+@pytest.mark.data
+def test_the_csq_run_charged_conventionally_costs_what_its_twin_paid(twins: dict[str, Record]) -> None:
+    charged = recharge(twins["CSQ"].folder, Conventional())
+    assert [r.cost for r in charged] == pytest.approx([r.cost for r in twins["CQ"].rounds])

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from shortlist import measures
+from shortlist.campaign.store import Store
+from shortlist.costs import Seconds
+from shortlist.queries.candidate_set import CandidateSet
+from shortlist.types import Round, ShortlistError
+
+from .campaign.toys import answers, campaign, data, run, work
+
+DATA = data()
+
+
+def test_a_finished_campaign(tmp_path: Path) -> None:
+    rounds = run(tmp_path, DATA, holdout=4, rounds=None)
+    found = measures.read(tmp_path)
+    assert found.rounds == rounds
+    assert found.folder == tmp_path
+    assert (found.n_items, found.classes) == (40, list(DATA.classes))
+    assert found.open_questions == 0
+    assert found.notes == ["budget asks for 8 items; the pool has 4, all are taken"]
+    assert found.config["query"]["n_cal"] == 3
+    assert found.unit == "bits"
+    assert found.ledger[0].purpose == "holdout"
+    assert sum(line.answers for line in found.ledger) == 40
+
+
+def test_the_saving_is_against_asking_conventionally(tmp_path: Path) -> None:
+    run(tmp_path, DATA)
+    found = measures.read(tmp_path)
+    last = found.rounds[-1]
+    assert found.saving == pytest.approx(100 * (1 - last.cost / last.conventional_cost))
+
+
+def test_the_unit_is_that_of_the_cost_model(tmp_path: Path) -> None:
+    run(tmp_path, DATA, query=CandidateSet(n_cal=3, cost=Seconds()), rounds=1)
+    assert measures.read(tmp_path).unit == "seconds"
+
+
+def test_a_campaign_just_created(tmp_path: Path) -> None:
+    with campaign(tmp_path, DATA):
+        found = measures.read(tmp_path)
+    assert (found.rounds, found.ledger, found.open_questions, found.saving) == ([], [], 0, None)
+    assert measures.labels(tmp_path) == {}
+    assert measures.recharge(tmp_path, CandidateSet()) == []
+    assert measures.coverage(tmp_path, {}) is None
+
+
+def test_a_campaign_being_labelled(tmp_path: Path) -> None:
+    with campaign(tmp_path, DATA) as going:
+        work(going)
+        going.record(answers(going.open_questions()[:5], DATA.labels))
+        found = measures.read(tmp_path)
+        assert found.open_questions == 3
+        assert len(measures.labels(tmp_path)) == 5
+        assert found.ledger[0].answers == 5
+        assert found.rounds == []
+
+
+def test_a_folder_that_was_only_begun(tmp_path: Path) -> None:
+    (tmp_path / "campaign.toml").write_text("seed = 0")
+    (tmp_path / "campaign.db.new").write_bytes(b"half")
+    with pytest.raises(ShortlistError, match="no campaign here"):
+        measures.read(tmp_path)
+
+
+def test_reading_does_not_change_a_campaign(tmp_path: Path) -> None:
+    run(tmp_path, DATA)
+    before = (tmp_path / "campaign.db").read_bytes()
+    measures.read(tmp_path)
+    measures.labels(tmp_path)
+    measures.recharge(tmp_path, CandidateSet(n_cal=3))
+    assert (tmp_path / "campaign.db").read_bytes() == before
+
+
+def test_labels_are_by_key_and_name(tmp_path: Path) -> None:
+    run(tmp_path, DATA, rounds=None)
+    truth = {key: DATA.classes[c] for key, c in zip(DATA.keys, DATA.labels, strict=True)}
+    assert measures.labels(tmp_path) == truth
+
+
+def test_accuracy_per_cost() -> None:
+    done = Round(1, 8, 8, 10.0, 20.0, 10.0, 0.0, 50.0, None, None, None, None, None, None, 0.0)
+    assert measures.accuracy_per_cost(done) == 2.5
+    assert measures.accuracy_per_cost(replace(done, accuracy=None)) is None
+    assert measures.accuracy_per_cost(replace(done, relative_cost=0.0)) is None
+
+
+def test_coverage_counts_lists_that_were_answered(tmp_path: Path) -> None:
+    truth = {key: DATA.classes[c] for key, c in zip(DATA.keys, DATA.labels, strict=True)}
+    rounds = run(tmp_path, DATA, ahead=4)
+    held = [r.coverage for r in rounds[1:] if r.coverage is not None]
+    assert measures.coverage(tmp_path, truth) == pytest.approx(sum(held) / 3)
+    with Store(tmp_path / "campaign.db", read_only=True) as store:
+        assert all(q.state == "open" for q in store.questions())
+    assert measures.coverage(tmp_path, dict.fromkeys(truth, "no such class")) is not None

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shortlist.probabilities import check_labels, check_probs, count_true, ranking, without
+from shortlist.types import ShortlistError
+from tests import reference
+from tests.backends import HAS_TORCH, Backend, awkward, each_backend, host, softmax
+
+
+@each_backend
+def test_good_probabilities_come_back_as_they_are(backend: Backend) -> None:
+    for n_classes in (1, 2, 7, 1000):
+        probs = backend(softmax(5, n_classes))
+        assert check_probs(probs) is probs
+    none = backend(np.empty((0, 3)))
+    assert check_probs(none) is none
+
+
+@each_backend
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ([np.nan, 0.5, 0.5], "p: row 7 holds NaN; every probability must be a number from 0 to 1"),
+        ([-0.5, 1.0, 0.5], "p: row 7 holds a negative number; give probabilities, not logits"),
+        ([0.5, 0.5, 0.5], "p: row 7 sums to 1.5, not 1; give probabilities, not logits or counts"),
+        ([0.0, 0.0, 0.0], "p: row 7 sums to 0, not 1"),
+        ([np.inf, 0.0, 0.0], "p: row 7 sums to inf, not 1"),
+        ([np.inf, -np.inf, 0.0], "p: row 7 holds a negative number"),
+        ([3e38, 3e38, 0.0], "p: row 7 sums to (inf|6e.38), not 1"),
+    ],
+)
+def test_the_first_wrong_row_is_named(backend: Backend, row: list[float], message: str) -> None:
+    probs = np.concatenate([softmax(2, 3), [row], softmax(1, 3), [row]])
+    with pytest.raises(ShortlistError, match=f"^{message}"):
+        check_probs(backend(probs), "p", first=5)
+
+
+def test_rounding_is_forgiven() -> None:
+    check_probs(np.round(softmax(100, 10), 4))
+    check_probs(np.array([[1 + 1e-7, -1e-7]]))
+    with pytest.raises(ShortlistError, match=r"sums to 1.01"):
+        check_probs(np.array([[0.51, 0.5]]))
+
+
+def test_half_precision_is_summed_in_single() -> None:
+    check_probs(softmax(50, 1000).astype(np.float16))
+    check_probs(np.full((2, 10_000), 1e-4, np.float16))
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
+def test_bfloat16_is_given_its_own_rounding() -> None:
+    import torch
+
+    logits = torch.from_numpy(np.random.default_rng(0).standard_normal((500, 100)) * 4)
+    check_probs(torch.softmax(logits.to(torch.bfloat16), dim=1))
+
+
+@each_backend
+def test_labels_are_whole_numbers_one_per_row_each_a_class(backend: Backend) -> None:
+    good = backend(np.array([0, 2, 1]))
+    assert check_labels(good, 3, 3) is good
+    for labels, message in [
+        (np.array([0, 3, 1]), "y: row 1 names class 3; there are 3 [(]0 to 2[)]"),
+        (np.array([0, 1, -1]), "y: row 2 names class -1"),
+        (np.array([0, 1]), "y: need 3 labels, one per row of the probabilities, got [(]2,[)]"),
+        (np.array([[0], [1], [2]]), "y: need 3 labels"),
+        (np.array([0.0, 1.0, 2.0]), "y: need whole numbers from 0 to 2, got"),
+    ]:
+        with pytest.raises(ShortlistError, match=f"^{message}"):
+            check_labels(backend(labels), 3, 3, "y")
+    with pytest.raises(ShortlistError, match=r"^y: need 3 labels, one per row of the probabilities, got list"):
+        check_labels([0, 1, 2], 3, 3, "y")
+
+
+@each_backend
+def test_ranking_is_most_probable_first_ties_by_index(backend: Backend) -> None:
+    for n_classes in (1, 2, 5, 40):
+        probs = awkward(n_classes, backend.dtype)
+        order = ranking(backend(probs))
+        assert backend.owns(order)
+        assert host(order).tolist() == [reference.order(row) for row in probs.tolist()]
+
+
+@each_backend
+@pytest.mark.parametrize("n_classes", [1, 100, 300, 70_000])
+def test_counting_along_rows(backend: Backend, n_classes: int) -> None:
+    mask = np.random.default_rng(0).random((3, n_classes)) < 0.9
+    mask[0] = True
+    counts = count_true(backend(mask))
+    assert backend.owns(counts)
+    assert host(counts).dtype == np.int64
+    assert host(counts).tolist() == [sum(row) for row in mask.tolist()]
+    assert host(count_true(backend(mask.T.copy().T))).tolist() == host(counts).tolist()  # column after column
+
+
+@each_backend
+def test_rejected_classes_are_taken_out_and_the_rest_made_whole(backend: Backend) -> None:
+    probs: Any = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
+    rejected = np.array([[True, False, False], [True, False, False], [False, False, False]])
+    left = without(backend(probs), backend(rejected))
+    assert backend.owns(left)
+    np.testing.assert_allclose(host(left), [[0, 0.6, 0.4], [0, 0.5, 0.5], [0.2, 0.3, 0.5]], rtol=1e-6)
+    check_probs(left)
+    with pytest.raises(ShortlistError, match=r"^rejected: row 0 rules every class out"):
+        without(backend(probs[:1]), backend(np.ones((1, 3), bool)))
