@@ -4,14 +4,12 @@ import gc
 import multiprocessing
 import sqlite3
 import threading
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shortlist import measures
-from shortlist.campaign.store import Store, Writer
+from shortlist.campaign.store import Store
 from shortlist.types import ShortlistError
 
 from .toys import answers, campaign, data, run, work
@@ -37,14 +35,15 @@ def test_leftovers_of_a_killed_start_are_cleared(tmp_path: Path) -> None:
 
 def test_a_transaction_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
     with small(tmp_path) as store:
-        with pytest.raises(KeyError), store.writing() as w:
-            w.ask(_and_then_fail(w))
+        with pytest.raises(ZeroDivisionError):
+            _start_and_fail(store)
         assert store.rounds() == []
 
 
-def _and_then_fail(w: Writer) -> Iterator[dict[str, Any]]:
-    w.start_round(1, "asking", None, None)
-    yield {}["no such row"]
+def _start_and_fail(store: Store) -> None:
+    with store.writing() as w:
+        w.start_round(1, "asking", None, None)
+        w.note(1, "note", str(1 // 0))
 
 
 def test_numbers_come_back_bit_for_bit(tmp_path: Path) -> None:

@@ -33,10 +33,13 @@ class Folder:
 
     def check(self, config: dict[str, Any], dataset: Dataset) -> Identities | None:
         """Refuse what `open` would refuse, touching nothing; None if no campaign is here yet."""
-        if self.path.exists() and not self.path.is_dir():
-            raise ShortlistError(f"{self.path}: a campaign lives in a folder, and this is a file")
-        if not self.database.exists():
-            return None
+        try:
+            if self.path.exists() and not self.path.is_dir():
+                raise ShortlistError(f"{self.path}: a campaign lives in a folder, and this is a file")
+            if not self.database.exists():
+                return None
+        except OSError as error:
+            raise ShortlistError(f"{self.path}: cannot be read ({error.strerror})") from None
         with Store(self.database, read_only=True) as kept:
             self._refuse_difference(kept.config(), config)
             return identify(kept, dataset)

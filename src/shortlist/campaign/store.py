@@ -7,6 +7,7 @@ step.
 from __future__ import annotations
 
 import json
+import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -99,13 +100,11 @@ class Store:
     """One campaign's database. `Store.create` makes it, `Store(path)` opens it, `read_only` never writes."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        if not path.is_file():
-            raise ShortlistError(f"{path.parent}: no campaign here (there is no {path.name})")
         _check(path)
         self.path = path
         self.engine = _engine(path, read_only=read_only)
         self.close = weakref.finalize(self, self.engine.dispose)  # also when nobody calls it
-        with self.engine.connect():  # whoever has been in clears up on leaving
+        with _opening(path), self.engine.connect():  # whoever has been in clears up on leaving
             pass
 
     def __enter__(self) -> Self:
@@ -358,23 +357,26 @@ def _round(kept: dict[str, Any] | None) -> Round | None:
 
 def _check(path: Path) -> None:
     """Refuse what is no database of ours, without touching it."""
-    engine = _engine(path, read_only=True)
-    try:
-        with engine.connect() as c:
-            verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-            if verdict != "ok":
-                raise _damaged(path, str(verdict))
-            found = sa.inspect(c)
-            for table in tables.sorted_tables:
-                if not found.has_table(table.name):
-                    raise _damaged(path, f"no table {table.name}")
-            version = c.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).scalar()
-    except sa.exc.OperationalError as error:
-        raise ShortlistError(f"{path}: cannot be opened ({error.orig})") from None
-    except sa.exc.DatabaseError as error:
-        raise _damaged(path, str(error.orig)) from None
-    finally:
-        engine.dispose()
+    with _opening(path):
+        if not path.is_file():
+            raise ShortlistError(f"{path.parent}: no campaign here (there is no {path.name})")
+        engine = _engine(path, read_only=True)
+        try:
+            with engine.connect() as c:
+                _check_schema(path, c)
+        finally:
+            engine.dispose()
+
+
+def _check_schema(path: Path, c: sa.Connection) -> None:
+    verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+    if verdict != "ok":
+        raise _damaged(path, str(verdict))
+    found = sa.inspect(c)
+    for table in tables.sorted_tables:
+        if not found.has_table(table.name):
+            raise _damaged(path, f"no table {table.name}")
+    version = c.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).scalar()
     if version != str(SCHEMA_VERSION):
         raise ShortlistError(
             f"{path}: made with schema version {version}, this Shortlist reads {SCHEMA_VERSION}; "
@@ -382,14 +384,35 @@ def _check(path: Path) -> None:
         )
 
 
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    """What the system or SQLite has against it, in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise ShortlistError(f"{path}: cannot be opened ({error.strerror})") from None
+    except sa.exc.OperationalError as error:
+        raise ShortlistError(f"{path}: cannot be opened ({error.orig})") from None
+    except sa.exc.DatabaseError as error:
+        raise _damaged(path, str(error.orig)) from None
+
+
 def _damaged(path: Path, why: str) -> ShortlistError:
     return ShortlistError(f"{path}: this database is damaged ({why}); put back a copy, or start in another folder")
 
 
+def _mode(path: Path, read_only: bool) -> dict[str, str]:
+    if not read_only:
+        return {"mode": "rwc"}
+    # a reader, too, keeps its place in a file beside the log; where it may write none and there is no log, it need not
+    log = path.with_name(path.name + "-wal")
+    return {"mode": "ro"} if os.access(path.parent, os.W_OK) or log.exists() else {"mode": "ro", "immutable": "1"}
+
+
 def _engine(path: Path, *, read_only: bool = False) -> sa.Engine:
-    address = sa.URL.create("sqlite", database=str(path))
-    if read_only:
-        address = sa.URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    address = sa.URL.create(
+        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", **_mode(path, read_only)}
+    )
     engine = sa.create_engine(address, connect_args={"timeout": 30})
 
     @sa.event.listens_for(engine, "connect")

@@ -10,7 +10,7 @@ name = "demo"
 initial = {initial}
 budget = {budget}
 rounds = 8
-seeds = [0, 1]
+seeds = [0, 1, 2]
 model = "scikit"
 {dataset}
 

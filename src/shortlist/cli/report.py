@@ -26,11 +26,12 @@ def tell(campaigns: Sequence[Path], out: Path) -> None:
     """The page, and the table on the terminal."""
     from rich.console import Console
 
-    from shortlist.experiments.report import write_report
+    from shortlist.experiments.report import money_line, write_report
     from shortlist.experiments.tables import terminal_table
     from shortlist.measures import read
 
     write_report(campaigns, out)
-    console = Console()
-    console.print(terminal_table([read(folder) for folder in campaigns]))
+    console, records = Console(), [read(folder) for folder in campaigns]
+    console.print(terminal_table(records))
+    console.print(money_line(records), style="bold", highlight=False)
     console.print(f"report: {out}", highlight=False, soft_wrap=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any, TypeVar
 
@@ -12,6 +14,7 @@ from threadpoolctl import ThreadpoolController
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+SMALL = 1 << 27  # multiplications in one product
 
 
 def on_all_cores(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[Result]:
@@ -25,6 +28,18 @@ def on_all_cores(work: Callable[[Part], Result], parts: Iterable[Part]) -> list[
     """
     with _threadpools().limit(limits=1, user_api="blas"), ThreadPoolExecutor(os.cpu_count() or 1) as threads:
         return list(threads.map(work, parts))
+
+
+@contextmanager
+def few_threads(inputs: Any, classes: int) -> Iterator[None]:
+    """BLAS with one thread while a linear model of these inputs (n, D) is too small to be worth sharing.
+
+    Fitting 890 digits took three times as long with two threads as with one.
+    """
+    with (
+        _threadpools().limit(limits=1, user_api="blas") if math.prod(inputs.shape) * classes < SMALL else nullcontext()
+    ):
+        yield
 
 
 @cache

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 
+from shortlist.models.cores import few_threads
 from shortlist.models.encode import Matrix, encode
 from shortlist.models.stream import Batches
 from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
@@ -78,7 +79,9 @@ class Scikit:
         if len(classes) > 1:  # most estimators refuse a single class
             by_item = np.argsort(labelled.items)  # the order of the answers must not matter
             items, labels = labelled.items[by_item], labelled.labels[by_item]
-            estimator = _seeded(clone(self.estimator), rng).fit(self._train[items], labels)
+            inputs, estimator = self._train[items], _seeded(clone(self.estimator), rng)
+            with few_threads(inputs, len(classes)):
+                estimator.fit(inputs, labels)
         self._fitted = _Fitted(estimator, classes, labelled.n_classes)
 
     def predict(self, items: Ints) -> Stream:
@@ -118,7 +121,8 @@ def _seen_probs(fitted: _Fitted, inputs: Matrix) -> Floats:
     """(n, k) over the classes seen; rows sum to 1 before they are cast to float32."""
     if fitted.estimator is None:
         return np.ones((inputs.shape[0], 1))
-    probs = np.asarray(fitted.estimator.predict_proba(inputs), np.float64)
+    with few_threads(inputs, len(fitted.classes)):
+        probs = np.asarray(fitted.estimator.predict_proba(inputs), np.float64)
     totals = probs.sum(axis=1, keepdims=True)
     if not (np.isfinite(totals).all() and (totals > 0).all() and (probs >= 0).all()):
         raise ShortlistError(
