@@ -14,8 +14,8 @@ from shortlist.campaign import ledger
 from shortlist.campaign.asked import Asked
 from shortlist.campaign.folder import Folder
 from shortlist.campaign.resolution import Resolution, resolve
-from shortlist.campaign.schema import questions
-from shortlist.campaign.store import IS_ANSWERED, QuestionRow, Store
+from shortlist.campaign.schema import IS_ANSWERED, questions
+from shortlist.campaign.store import QuestionRow, Store
 from shortlist.campaign.streams import draw_calibration
 from shortlist.plans import QueryDesign
 from shortlist.queries.conventional import Conventional

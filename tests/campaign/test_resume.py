@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shortlist.acquisition.core_set import CoreSet
@@ -16,9 +17,9 @@ from shortlist.campaign.engine import Campaign, Step
 from shortlist.datasets.digits import Digits
 from shortlist.models.scikit import Scikit
 from shortlist.queries.candidate_set import CandidateSet
-from shortlist.types import Answer, Question
+from shortlist.types import Answer, Labelled, Question
 
-from .toys import answers, campaign, data, run, snapshot
+from .toys import Fixed, answers, campaign, data, learning, run, snapshot
 
 DATA = data()
 
@@ -92,6 +93,30 @@ def test_steps_are_told_in_order(tmp_path: Path) -> None:
         (2, "fit"),
         (2, "evaluate"),
     ]
+
+
+class Keeping(Fixed):
+    """A model that is too dear to be fitted twice."""
+
+    def save(self, folder: Path) -> None:
+        np.savez(folder / "model.npz", probs=self.probs)
+
+    def load(self, folder: Path, labelled: Labelled) -> bool:
+        with np.load(folder / "model.npz") as kept:
+            self.probs = kept["probs"]
+        return True
+
+
+def test_a_model_that_was_kept_is_not_fitted_again(tmp_path: Path) -> None:
+    def keeping() -> Keeping:
+        return Keeping(learning(DATA.labels, 5), np.full((20, 5), 0.2))
+
+    run(tmp_path / "whole", DATA)
+    run(tmp_path / "parts", DATA, model=keeping(), rounds=2)
+    again = keeping()
+    run(tmp_path / "parts", DATA, model=again)
+    assert [len(t.items) for t in again.taught] == [24, 32]
+    assert snapshot(tmp_path / "parts") == snapshot(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("acquisition", [CostAware(Entropy()), Random(), CostAware(Random()), CoreSet()])

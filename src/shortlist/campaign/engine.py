@@ -30,8 +30,9 @@ from shortlist.campaign.resolution import Resolution, resolve
 from shortlist.campaign.results import summarise
 from shortlist.campaign.settings import Settings
 from shortlist.campaign.stopping import Stopping
-from shortlist.campaign.store import RoundRow, Writer
+from shortlist.campaign.store import RoundRow
 from shortlist.campaign.streams import draw_calibration, stream
+from shortlist.campaign.writer import Writer
 from shortlist.plans import QueryDesign, conventional
 from shortlist.types import Acquisition, Annotator, Answer, Dataset, Floats, Ints, Model, Purpose, Question, Rng, Round
 

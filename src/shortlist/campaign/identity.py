@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from shortlist.campaign.store import Store, Writer
+from shortlist.campaign.store import Store
+from shortlist.campaign.writer import Writer
 from shortlist.types import Dataset, Ints, ShortlistError
 
 

@@ -38,8 +38,6 @@ class Learner:
 
     def restore(self, number: int, folder: Path, found: Resolution, rng: Rng) -> None:
         """The model of a finished round: as it was kept, or fitted again from the same answers."""
-        if self.round == number:
-            return
         self._prepare()
         if self.model.load(folder, self._labelled(found)):
             self.round = number

@@ -1,4 +1,4 @@
-"""The tables of a campaign's database, and nothing else. Answers are append-only."""
+"""The tables of a campaign's database. Answers are append-only."""
 
 from __future__ import annotations
 
@@ -79,3 +79,5 @@ events = sa.Table(
     sa.Column("step", sa.Text, nullable=False),
     sa.Column("detail", sa.Text, nullable=False),
 )
+
+IS_ANSWERED = sa.select(answers.c.id).where(answers.c.question == questions.c.id).exists()

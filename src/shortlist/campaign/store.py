@@ -7,20 +7,19 @@ step.
 from __future__ import annotations
 
 import json
-import os
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
-from urllib.parse import quote
 
 import numpy as np
 import sqlalchemy as sa
 
+from shortlist.campaign.database import check, connect, damaged, opening
 from shortlist.campaign.schema import (
+    IS_ANSWERED,
     SCHEMA_VERSION,
     answers,
     classes,
@@ -31,9 +30,9 @@ from shortlist.campaign.schema import (
     rounds,
     tables,
 )
-from shortlist.types import NONE, Answer, AnswerKind, Purpose, Round, ShortlistError
+from shortlist.campaign.writer import Writer
+from shortlist.types import NONE, AnswerKind, Purpose, Round, ShortlistError
 
-IS_ANSWERED = sa.select(answers.c.id).where(answers.c.question == questions.c.id).exists()
 _CORRECTION = answers.alias()
 _LIVE = ~sa.select(_CORRECTION.c.id).where(_CORRECTION.c.supersedes == answers.c.id).exists()
 
@@ -100,11 +99,11 @@ class Store:
     """One campaign's database. `Store.create` makes it, `Store(path)` opens it, `read_only` never writes."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        _check(path)
+        check(path)
         self.path = path
-        self.engine = _engine(path, read_only=read_only)
+        self.engine = connect(path, read_only=read_only)
         self.close = weakref.finalize(self, self.engine.dispose)  # also when nobody calls it
-        with _opening(path), self.engine.connect():  # whoever has been in clears up on leaving
+        with opening(path), self.engine.connect():  # whoever has been in clears up on leaving
             pass
 
     def __enter__(self) -> Self:
@@ -119,7 +118,7 @@ class Store:
         fresh = path.with_name(path.name + ".new")
         for stale in path.parent.glob(fresh.name + "*"):
             stale.unlink()
-        engine = _engine(fresh)
+        engine = connect(fresh)
         try:
             tables.create_all(engine)
             with engine.begin() as c:
@@ -150,7 +149,7 @@ class Store:
         try:
             values: dict[str, Any] = json.loads(kept or "")
         except json.JSONDecodeError:
-            raise _damaged(self.path, "its configuration cannot be read") from None
+            raise damaged(self.path, "its configuration cannot be read") from None
         return values
 
     def keys(self) -> list[str]:
@@ -248,81 +247,6 @@ class Store:
             return [(round, purpose, cost) for round, purpose, cost in c.execute(chosen).all()]
 
 
-class Writer:
-    """What can be changed, inside one transaction."""
-
-    def __init__(self, connection: sa.Connection) -> None:
-        self.c = connection
-
-    def set_config(self, config: dict[str, Any]) -> None:
-        self.c.execute(meta.update().where(meta.c.key == "config").values(value=json.dumps(config)))
-
-    def add_items(self, first: int, keys: Sequence[str], round: int) -> None:
-        self.c.execute(items.insert(), [{"id": first + i, "key": k, "added_in": round} for i, k in enumerate(keys)])
-
-    def add_classes(self, first: int, names: Sequence[str], round: int) -> None:
-        rows = [{"id": first + i, "name": k, "active_since": round} for i, k in enumerate(names)]
-        self.c.execute(classes.insert(), rows)
-
-    def start_round(self, number: int, state: str, alpha: float | None, threshold: float | None) -> None:
-        self.c.execute(rounds.insert().values(number=number, state=state, alpha=alpha, threshold=threshold))
-
-    def set_round(self, number: int, **values: Any) -> None:
-        if isinstance(values.get("result"), Round):
-            values["result"] = asdict(values["result"])
-        self.c.execute(rounds.update().where(rounds.c.number == number).values(**values))
-
-    def ask(self, rows: Iterable[dict[str, Any]]) -> None:
-        if listed := list(rows):
-            self.c.execute(questions.insert(), listed)
-
-    def drop_reserved(self, round: int) -> None:
-        """Ahead questions that nobody was given go back to the pool."""
-        self.c.execute(questions.delete().where(questions.c.round == round, questions.c.state == "reserved"))
-
-    def hand_out(self, round: int, n: int) -> list[int]:
-        """The first n ahead questions that nobody has yet: from here on they count. Returns their ids."""
-        mine = sa.select(questions.c.id).where(questions.c.round == round, questions.c.state == "reserved")
-        first = mine.order_by(questions.c.id).limit(n).scalar_subquery()
-        change = questions.update().where(questions.c.id.in_(first)).values(state="open").returning(questions.c.id)
-        return sorted(self.c.execute(change).scalars())
-
-    def widen(self, n_classes: int) -> None:
-        """Questions that nobody has answered take up new classes, at the end of what they show."""
-        whole = sa.case((questions.c.size == questions.c.n_classes, n_classes), else_=questions.c.size)
-        self.c.execute(questions.update().where(~IS_ANSWERED).values(n_classes=n_classes, size=whole))
-
-    def answer(self, given: Sequence[tuple[Answer, int, float]]) -> None:
-        """Append (answer, item, cost)."""
-        at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        rows = [
-            {
-                "question": a.question,
-                "item": item,
-                "person": a.person,
-                "kind": a.kind,
-                "misses": a.path.count(NONE),
-                "label": a.label,
-                "cost": cost,
-                "active_seconds": a.active_seconds,
-                "wall_seconds": a.wall_seconds,
-                "supersedes": a.supersedes,
-                "at": at,
-            }
-            for a, item, cost in given
-        ]
-        if not rows:
-            return
-        try:
-            self.c.execute(answers.insert(), rows)
-        except sa.exc.IntegrityError:
-            raise ShortlistError("answer: the same person has just answered this elsewhere; look again") from None
-
-    def note(self, round: int, step: str, detail: str) -> None:
-        at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        self.c.execute(events.insert().values(at=at, round=round, step=step, detail=detail))
-
-
 def _question(row: Any) -> QuestionRow:
     return QuestionRow(
         row.id,
@@ -353,75 +277,3 @@ def _round(kept: dict[str, Any] | None) -> Round | None:
         return None
     interval = kept["interval"]
     return Round(**{**kept, "interval": None if interval is None else tuple(interval)})
-
-
-def _check(path: Path) -> None:
-    """Refuse what is no database of ours, without touching it."""
-    with _opening(path):
-        if not path.is_file():
-            raise ShortlistError(f"{path.parent}: no campaign here (there is no {path.name})")
-        engine = _engine(path, read_only=True)
-        try:
-            with engine.connect() as c:
-                _check_schema(path, c)
-        finally:
-            engine.dispose()
-
-
-def _check_schema(path: Path, c: sa.Connection) -> None:
-    verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    if verdict != "ok":
-        raise _damaged(path, str(verdict))
-    found = sa.inspect(c)
-    for table in tables.sorted_tables:
-        if not found.has_table(table.name):
-            raise _damaged(path, f"no table {table.name}")
-    version = c.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).scalar()
-    if version != str(SCHEMA_VERSION):
-        raise ShortlistError(
-            f"{path}: made with schema version {version}, this Shortlist reads {SCHEMA_VERSION}; "
-            "use the version that made it"
-        )
-
-
-@contextmanager
-def _opening(path: Path) -> Iterator[None]:
-    """What the system or SQLite has against it, in a sentence."""
-    try:
-        yield
-    except OSError as error:
-        raise ShortlistError(f"{path}: cannot be opened ({error.strerror})") from None
-    except sa.exc.OperationalError as error:
-        raise ShortlistError(f"{path}: cannot be opened ({error.orig})") from None
-    except sa.exc.DatabaseError as error:
-        raise _damaged(path, str(error.orig)) from None
-
-
-def _damaged(path: Path, why: str) -> ShortlistError:
-    return ShortlistError(f"{path}: this database is damaged ({why}); put back a copy, or start in another folder")
-
-
-def _mode(path: Path, read_only: bool) -> dict[str, str]:
-    if not read_only:
-        return {"mode": "rwc"}
-    # a reader, too, keeps its place in a file beside the log; where it may write none and there is no log, it need not
-    log = path.with_name(path.name + "-wal")
-    return {"mode": "ro"} if os.access(path.parent, os.W_OK) or log.exists() else {"mode": "ro", "immutable": "1"}
-
-
-def _engine(path: Path, *, read_only: bool = False) -> sa.Engine:
-    address = sa.URL.create(
-        "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", **_mode(path, read_only)}
-    )
-    engine = sa.create_engine(address, connect_args={"timeout": 30})
-
-    @sa.event.listens_for(engine, "connect")
-    def settings(connection: Any, _: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute("PRAGMA foreign_keys=ON")
-        if not read_only:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            cursor.execute("PRAGMA synchronous=FULL")  # an answer that was acknowledged survives a power cut
-        cursor.close()
-
-    return engine

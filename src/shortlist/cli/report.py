@@ -10,6 +10,7 @@ import typer
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Campaigns, or folders that hold some.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    figures: Annotated[Path | None, typer.Option(help="Also write every figure as SVG into this folder.")] = None,
 ) -> None:
     """Explain campaigns: a page with figures and tables that needs no network, and a table here.
 
@@ -19,7 +20,10 @@ def report(
     """
     from shortlist.experiments.report import find_campaigns
 
-    tell(find_campaigns(folders), out)
+    campaigns = find_campaigns(folders)
+    tell(campaigns, out)
+    if figures is not None:
+        _draw(campaigns, figures)
 
 
 def tell(campaigns: Sequence[Path], out: Path) -> None:
@@ -35,3 +39,15 @@ def tell(campaigns: Sequence[Path], out: Path) -> None:
     console.print(terminal_table(records))
     console.print(money_line(records), style="bold", highlight=False)
     console.print(f"report: {out}", highlight=False, soft_wrap=True)
+
+
+def _draw(campaigns: Sequence[Path], folder: Path) -> None:
+    """The figures as files; those of several datasets in a folder each."""
+    from shortlist.experiments.figures import save_all
+    from shortlist.experiments.labels import by_subject, grouped
+    from shortlist.measures import read
+
+    subjects = by_subject([read(campaign) for campaign in campaigns])
+    for name, records in subjects.items():
+        for path in save_all(grouped(records), folder if len(subjects) == 1 else folder / name.replace("/", "-")):
+            print(f"figure: {path}")

@@ -295,14 +295,21 @@ def specification(chart: alt.LayerChart) -> dict[str, Any]:
 
 def save(chart: alt.LayerChart, path: Path) -> Path:
     """Write a figure as SVG or PNG, by the ending of `path`."""
+    spec = specification(chart) | {"background": "white"}
     if path.suffix == ".svg":
-        path.write_text(still(chart), "utf-8")
+        path.write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE), "utf-8")
     elif path.suffix == ".png":
-        spec = specification(chart) | {"background": "white"}
         path.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
     else:
         raise ShortlistError(f"{path}: a figure is saved as .svg or .png")
     return path
+
+
+def save_all(groups: Groups, folder: Path) -> list[Path]:
+    """Write every figure that has something to show as SVG, named after what it shows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    made = {draw.__name__.replace("_", "-"): draw(groups) for draw in FIGURES}
+    return [save(chart, folder / f"{name}.svg") for name, chart in made.items() if chart is not None]
 
 
 def still(chart: alt.LayerChart) -> str:
@@ -310,6 +317,7 @@ def still(chart: alt.LayerChart) -> str:
     return str(vl_convert.vegalite_to_svg(specification(chart), vl_version=VEGA_LITE))
 
 
+FIGURES = (accuracy_against_cost, set_size_by_round, alpha_by_round, coverage_by_round, cost_by_round)
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 CONFIG: dict[str, Any] = {
     "font": FONT,

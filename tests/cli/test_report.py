@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.command import Command
+
+
+def test_a_page_a_table_the_money_line_and_figures(shortlist: Command, recipe: Path) -> None:
+    assert shortlist("run", recipe, "--seeds", "0").code == 0
+    got = shortlist("report", "runs", "-o", "page.html", "--figures", "figures")
+    assert got.code == 0, got.err
+    assert "cheaper than asking conventionally" in got.out
+    assert "cheaper than asking conventionally" in Path("page.html").read_text().replace("</strong>", "")
+    drawn = sorted(path.name for path in Path("figures").iterdir())
+    assert drawn == [
+        "accuracy-against-cost.svg",
+        "alpha-by-round.svg",
+        "cost-by-round.svg",
+        "coverage-by-round.svg",
+        "set-size-by-round.svg",
+    ]
+    assert all(path.read_text().startswith("<svg") for path in Path("figures").iterdir())
+
+
+def test_folders_without_a_campaign_are_named(shortlist: Command, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert shortlist("report", "nowhere").err == "error: nowhere: there is no such folder\n"
+    assert shortlist("report", "empty").err.startswith("error: empty: no campaign here or below")
+    assert not Path("report.html").exists()
