@@ -14,7 +14,7 @@ from shortlist.campaign.identity import Identities, grow, identify
 from shortlist.campaign.store import Store
 from shortlist.types import Dataset, ShortlistError
 
-MOVABLE = ("stop", "dataset")  # the end may be moved; a dataset is known by its keys and classes, not by its place
+GROWING = {"folder", "path", "test", "items", "test_items", "classes"}  # where a dataset lies, and how much there is
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Folder:
         return store, known
 
     def _refuse_difference(self, old: dict[str, Any], new: dict[str, Any]) -> None:
-        fixed_old, fixed_new = ({k: v for k, v in c.items() if k not in MOVABLE} for c in (old, new))
+        fixed_old, fixed_new = _fixed(old), _fixed(new)
         if difference := first_difference(fixed_old, fixed_new):
             raise ShortlistError(
                 f"{self.path}: this campaign was made with {difference}; use the same settings or another folder"
@@ -90,3 +90,9 @@ class Folder:
             except BlockingIOError:
                 raise ShortlistError(f"{self.path}: another process is running this campaign") from None
             yield
+
+
+def _fixed(config: dict[str, Any]) -> dict[str, Any]:
+    """What can not be changed later: all but the end, and the place and size of the dataset."""
+    dataset = {k: v for k, v in config["dataset"].items() if k not in GROWING}
+    return {**config, "dataset": dataset, "stop": None}

@@ -132,7 +132,7 @@ def read_csv(path: Path, wanted: Sequence[str]) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    block = csv.ReadOptions(block_size=BLOCK_BYTES)
+    block = csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False)  # with threads, errors do not name the row
     parse = csv.ParseOptions(newlines_in_values=True)
     with csv.open_csv(str(path), read_options=block, parse_options=parse) as reader:
         refuse_missing_columns(path, wanted, reader.schema.names)
