@@ -8,6 +8,7 @@ import pytest
 
 from shortlist.costs import Bits, Linear
 from shortlist.plans import conventional, nested, shortlisted, stage_cost
+from shortlist.probabilities import ranking
 from shortlist.types import ShortlistError
 from tests.backends import Backend, each_backend, host
 
@@ -104,3 +105,20 @@ def test_a_plan_is_itself_only() -> None:
     plan = conventional(PROBS)
     assert plan == plan
     assert plan != conventional(PROBS)
+
+
+def test_nothing_is_sorted_where_nothing_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand classes asked conventionally: sorting them all would take seconds and gigabytes."""
+    seen: list[int] = []
+
+    def noted(probs: Any) -> Any:
+        seen.append(len(probs))
+        return ranking(probs)
+
+    monkeypatch.setattr("shortlist.plans.ranking", noted)
+    probs = np.random.default_rng(0).dirichlet(np.ones(6), size=5)
+    assert conventional(probs).classes.tolist() == []
+    assert nested(probs, [[6], [2], [6], [1], [6]], reach=0.0).classes.shape == (3,)
+    conventional(probs).charge(np.zeros(5, np.int64))
+    nested(probs, [[2]], reach=0.0).charge(np.zeros(5, np.int64))
+    assert seen == [0, 2]

@@ -23,7 +23,7 @@ def shortlist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return Command(monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("code", PYTHON, ids=["campaign", "parts"])
+@pytest.mark.parametrize("code", PYTHON, ids=["campaign", "parts", "people"])
 @pytest.mark.usefixtures("shortlist")
 def test_python_examples_run_and_print(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}

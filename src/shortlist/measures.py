@@ -35,6 +35,7 @@ class Record:
     classes: list[str]
     notes: list[str]
     open_questions: int
+    ending: str | None  # why it is over; None if it is not
 
     @property
     def saving(self) -> float | None:
@@ -59,7 +60,15 @@ def read(folder: str | Path) -> Record:
             classes=store.class_names(),
             notes=[detail for _, step, detail in store.events() if step == "note"],
             open_questions=len(store.open_questions()),
+            ending=_ending(store),
         )
+
+
+def _ending(store: Store) -> str | None:
+    """Why the campaign was over after its last round; one that has gone on since is not."""
+    rows = store.rounds()
+    said = [detail for round, step, detail in store.events() if step == "ending" and round == rows[-1].number]
+    return said[-1] if said else None
 
 
 def accuracy_per_cost(round: Round) -> float | None:
@@ -112,7 +121,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         if store.partly_answered():
             raise ShortlistError(f"{folder}: its answers left partial labels, so no other design can be charged")
         known = _resolution(store).labels
-        seed = int(store.config()["seed"])
+        seed, budget = int(store.config()["seed"]), int(store.config()["budget"])
         finished = [r.number for r in store.rounds() if r.result is not None]
         ahead = {number: set(store.asked_items(number, "ahead")) for number in finished}
         first = [q.n_classes for q in store.questions(questions.c.round == 1) if q.item in known]
@@ -123,7 +132,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
     for number in finished[1:]:
         asked = Asked.read(Folder(Path(folder)).asked(number))
         early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
-        in_cal = draw_calibration(seed, number, len(asked.items), query.n_cal, len(ahead[number]))
+        in_cal = draw_calibration(seed, number, len(asked.items), query.n_cal, len(ahead[number]), budget)
         cal = _lists(current, asked.items[in_cal], asked.probs[in_cal], known)
         if len(cal.truth):
             current = query.calibrate(cal.probs, cal.truth)

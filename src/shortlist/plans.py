@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 from array_api_compat import array_namespace, device
 
 from shortlist.costs import Bits
-from shortlist.probabilities import check_labels, count_true, ranking
+from shortlist.probabilities import before, check_labels, count_true, ranking
 from shortlist.types import Array, CostModel, ShortlistError
 
 
@@ -75,8 +75,9 @@ class Plan:
         xp = array_namespace(self.cuts)
         last = self._last_cuts[:, None]
         if self.member is None:
+            cut = last[:, 0] > 0  # without a cut nothing is listed, and nothing needs to be sorted
             place = xp.arange(self.n_classes, device=device(self.cuts))[None, :]
-            return xp.astype(ranking(self.probs)[place < last], xp.int64)
+            return xp.astype(ranking(self.probs[cut, :])[place < last[cut, :]], xp.int64)
         item, cls = xp.nonzero(self.member & (last > 0))
         by_weight = xp.argsort(-self.probs[item, cls], stable=True)  # ties stay in index order, as nonzero gave them
         return xp.astype(cls[by_weight[xp.argsort(item[by_weight], stable=True)]], xp.int64)
@@ -111,14 +112,12 @@ class Plan:
     def rank(self, truth: Array) -> Array:
         """(n,) place of each item's truth in its order, from 0; L for a truth beyond the last cut."""
         xp = array_namespace(self.cuts)
-        n = len(self)
-        truth = xp.asarray(check_labels(truth, n, self.n_classes, "truth"), device=device(self.cuts))
-        item = xp.repeat(xp.arange(n, device=device(self.cuts)), self._last_cuts)
-        place = xp.arange(self.classes.shape[0], device=device(self.cuts)) - self.offsets[item]
-        found = self.classes == xp.astype(truth, self.classes.dtype)[item]
-        rank = xp.full(n, self.n_classes, dtype=self.cuts.dtype, device=device(self.cuts))
-        rank[item[found]] = xp.astype(place[found], rank.dtype)
-        return rank
+        truth = xp.asarray(check_labels(truth, len(self), self.n_classes, "truth"), device=device(self.cuts))
+        earlier = before(self.probs, truth)
+        listed = self.member if self.member is not None else xp.ones_like(earlier)
+        rank = xp.astype(count_true(earlier & listed), self.cuts.dtype)
+        own = xp.take_along_axis(listed, xp.astype(truth, xp.int64)[:, None], axis=1)[:, 0]
+        return xp.where(own & (rank < self._last_cuts), rank, xp.full_like(rank, self.n_classes))
 
     def holds(self, truth: Array) -> Array:
         """(n,) whether the first stage shows the truth."""

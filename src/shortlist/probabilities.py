@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
 from shortlist.types import Array, ShortlistError
 
@@ -102,6 +102,20 @@ def ranking(probs: Array) -> Array:
     """
     xp = array_namespace(probs)
     return xp.argsort(-probs, axis=1, stable=True)
+
+
+def before(probs: Array, classes: Array) -> Array:
+    """(n, L) which classes of each item stand before one of them in `ranking`: the more probable, ties by index.
+
+    >>> import numpy as np
+    >>> before(np.array([[0.2, 0.4, 0.4]]), np.array([2]))
+    array([[False,  True, False]])
+    """
+    xp = array_namespace(probs)
+    classes = xp.asarray(classes, dtype=xp.int64, device=device(probs))[:, None]
+    own = xp.take_along_axis(probs, classes, axis=1)
+    index = xp.arange(probs.shape[1], device=device(probs))[None, :]
+    return (probs > own) | ((probs == own) & (index < classes))
 
 
 def without(probs: Array, rejected: Array) -> Array:

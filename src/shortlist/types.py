@@ -50,6 +50,7 @@ class Pool:
     labelled_features: Array | None = None  # (m, F)
     losses: Array | None = None  # (n,), from model.perturbed_loss
     size: int | None = None  # n, for methods that look at nothing else
+    n_classes: int | None = None  # L, for methods that want it without probabilities
 
 
 # --- datasets and models ---------------------------------------------------------------------------------------

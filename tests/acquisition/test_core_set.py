@@ -7,6 +7,7 @@ import pytest
 
 from shortlist.acquisition.core_set import CoreSet
 from shortlist.acquisition.cost_aware import CostAware
+from shortlist.types import ShortlistError
 from tests.backends import Backend, Matrix, each_backend
 
 
@@ -66,3 +67,15 @@ def test_with_no_centre_yet_the_lowest_position_is_first() -> None:
     picks = CoreSet().select(None, n=2, rng=np.random.default_rng(0), embeddings=z)
     assert picks[0] == 0
     assert picks[1] == np.argmax(np.linalg.norm(z - z[0], axis=1))
+
+
+def test_far_from_the_origin_the_picks_are_the_same() -> None:
+    z = np.random.default_rng(0).normal(size=(200, 64))
+    near, far = (CoreSet().select(None, embeddings=e, n=40, rng=np.random.default_rng(0)) for e in (z, z + 1000))
+    in_float32 = CoreSet().select(None, embeddings=(z + 1000).astype(np.float32), n=40, rng=np.random.default_rng(0))
+    assert near.tolist() == far.tolist() == in_float32.tolist()
+
+
+def test_whole_numbers_are_refused() -> None:
+    with pytest.raises(ShortlistError, match="CoreSet: embeddings must be floating point numbers, got int64"):
+        CoreSet().select(None, embeddings=np.arange(12).reshape(6, 2), n=2, rng=np.random.default_rng(0))

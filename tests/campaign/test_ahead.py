@@ -130,7 +130,7 @@ def test_the_last_round_prepares_none(tmp_path: Path) -> None:
 def test_a_campaign_that_is_over_hands_out_none(tmp_path: Path) -> None:
     from shortlist.campaign.stopping import Stopping
 
-    with in_round(tmp_path, 2, rounds=None, stop=Stopping(accuracy=1.0)) as going:
+    with in_round(tmp_path, 2, rounds=None, stop=Stopping(accuracy=2.0)) as going:
         work(going)
         assert going.ending is not None
         assert going.ahead(3) == []

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from shortlist.annotators.simulated import Simulated
 from shortlist.campaign.stopping import Stopping
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.queries.oracle import Oracle
-from shortlist.types import Labelled, ShortlistError
+from shortlist.types import Answer, Labelled, Question, ShortlistError
 
 from .killing import ROOT
 from .toys import Fixed, answers, campaign, data, hashes, learning, run, snapshot, work
@@ -266,8 +266,6 @@ def test_test_predictions_are_checked_before_the_round_is_done(tmp_path: Path) -
 
 
 def test_nothing_to_learn_from(tmp_path: Path) -> None:
-    from shortlist.types import Answer
-
     with campaign(tmp_path, DATA) as going:
         work(going)
         going.record([Answer(q.id, "skip") for q in going.open_questions()])
@@ -280,7 +278,52 @@ def test_labels_that_a_simulation_does_not_have(tmp_path: Path) -> None:
     with campaign(tmp_path, DATA) as going:
         with pytest.raises(ShortlistError, match=r"simulated: item item\d+ has no label among 5 classes"):
             list(going.run(Simulated(labels)))
-        assert going.store.answers() == []
+        heard = going.store.answers()  # what was said before the item without a label is kept
+        assert all(labels[a.item] == a.label for a in heard)
+        assert len(heard) < 8
+
+
+def test_an_annotator_that_is_interrupted_loses_nothing_it_has_said(tmp_path: Path) -> None:
+    class Tired(Simulated):
+        def answer(self, questions: Sequence[Question]) -> Iterator[Answer]:
+            yield from super().answer(questions[:5])
+            raise KeyboardInterrupt
+
+    with campaign(tmp_path, DATA) as going:
+        with pytest.raises(KeyboardInterrupt):
+            list(going.run(Tired(DATA.labels)))
+        assert len(going.store.answers()) == 5
+
+
+def test_an_annotator_that_says_nothing_ends_the_run_and_not_the_campaign(tmp_path: Path) -> None:
+    class Silent(Simulated):
+        def answer(self, questions: Sequence[Question]) -> Iterator[Answer]:
+            return iter(())
+
+    with campaign(tmp_path, DATA) as going:
+        assert list(going.run(Silent(DATA.labels))) == []
+        assert going.ending is None
+        assert len(going.open_questions()) == 8
+
+
+def test_two_in_one_process_do_not_work_on_one_folder_at_once(tmp_path: Path) -> None:
+    with campaign(tmp_path, DATA) as one, campaign(tmp_path, DATA) as other:
+        with one.folder.alone(), pytest.raises(ShortlistError, match="another process is running this campaign"):
+            other.advance()
+        assert other.advance()
+        assert not one.advance()  # sees the same round, waiting for answers
+
+
+def test_a_calibrated_query_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ShortlistError, match="query: it is calibrated already"):
+        campaign(tmp_path, DATA, query=CandidateSet(n_cal=3).at(0.1, 0.5))
+
+
+def test_another_source_of_answers_is_another_configuration(tmp_path: Path) -> None:
+    with campaign(tmp_path, DATA, annotator={"noise": 0.1}):
+        pass
+    with pytest.raises(ShortlistError, match=r"made with annotator = .*, not null"):
+        campaign(tmp_path, DATA)
 
 
 def test_a_killed_campaigns_log_is_not_folded_in_by_an_error(folder: Path, tmp_path: Path) -> None:

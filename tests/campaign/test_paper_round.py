@@ -232,3 +232,10 @@ def test_open_questions_show_the_shortlist_then_the_rest(tmp_path: Path) -> None
 
 def _known(number: float) -> float | None:
     return None if math.isnan(number) else number
+
+
+def test_a_full_batch_that_is_all_calibration_still_calibrates(tmp_path: Path) -> None:
+    rounds = run(tmp_path, DATA, query=CandidateSet(n_cal=8), initial=10, budget=8, rounds=3)
+    assert rounds[0].alpha is None
+    assert all(r.alpha is not None and r.threshold is not None for r in rounds[1:])
+    assert asked(tmp_path, 2).calibration.all()

@@ -70,7 +70,7 @@ def test_by_cost_trims_the_last_round(tmp_path: Path) -> None:
     assert [r.asked for r in rounds] == [8, 8, 4]
     assert rounds[-1].cost == pytest.approx(bits)
     assert why is not None
-    assert "has reached" in why
+    assert why == "cost: 46.4 of 46.4386 is spent"
 
 
 @pytest.mark.parametrize("cost", [1.0, 40.0, 60.0, 75.5])
@@ -84,6 +84,17 @@ def test_by_cost_goes_over_by_one_item_at_most_or_by_what_calibration_changed(tm
 def test_a_first_set_is_trimmed_too(tmp_path: Path) -> None:
     rounds, _ = ending(tmp_path, rounds=None, stop=Stopping(cost=3 * np.log2(5)))
     assert [r.asked for r in rounds] == [3]
+
+
+def test_what_is_left_is_not_spent_on_rounds_of_a_few_items(tmp_path: Path) -> None:
+    one, stop = np.log2(5), Stopping(cost=50.0)
+    assert stop.reason([replace(BLANK, cost=50 - 0.3 * one)], batch_cost=8 * one) == "cost: 49.3 of 50 is spent"
+    assert stop.reason([replace(BLANK, cost=50 - 0.5 * one)], batch_cost=8 * one) is None
+
+
+def test_a_rate_is_not_taken_for_percent() -> None:
+    with pytest.raises(ShortlistError, match=r"stop: accuracy is in percent; 0\.9 would be reached at once"):
+        Stopping(accuracy=0.9)
 
 
 def test_by_accuracy(tmp_path: Path) -> None:

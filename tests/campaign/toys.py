@@ -143,7 +143,7 @@ def snapshot(folder: Path) -> dict[str, Any]:
                 dataclasses.replace(r, result=r.result and dataclasses.replace(r.result, seconds=0.0))
                 for r in store.rounds()
             ],
-            "events": store.events(),
+            "events": [e for e in store.events() if e[1] != "ending"],  # an end that was moved leaves its trace
         }
     for path in sorted(folder.glob("rounds/*/asked.npz")):
         kept[path.parent.name] = dict(_bytes(Asked.read(path)))

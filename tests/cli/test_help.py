@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shortlist import __version__
 from tests.cli.command import Command
 
 VERBS = ["demo", "run", "report", "sets", "export"]
@@ -30,6 +31,11 @@ def test_every_verb_explains_itself(shortlist: Command, verb: str) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_readme_names_every_verb(verb: str) -> None:
     assert f"shortlist {verb}" in README.read_text()
+
+
+def test_the_version(shortlist: Command) -> None:
+    got = shortlist("--version")
+    assert (got.code, got.out) == (0, f"shortlist {__version__}\n")
 
 
 def test_help_and_import_load_nothing_heavy() -> None:

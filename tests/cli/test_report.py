@@ -26,4 +26,11 @@ def test_folders_without_a_campaign_are_named(shortlist: Command, tmp_path: Path
     (tmp_path / "empty").mkdir()
     assert shortlist("report", "nowhere").err == "error: nowhere: there is no such folder\n"
     assert shortlist("report", "empty").err.startswith("error: empty: no campaign here or below")
-    assert not Path("report.html").exists()
+    assert not list(Path().rglob("*.html"))
+
+
+def test_the_page_goes_where_the_campaigns_are(shortlist: Command, recipe: Path) -> None:
+    assert shortlist("run", recipe, "--seeds", "0", "--out", "here").code == 0
+    Path("here/report.html").unlink()
+    assert "report: here/report.html" in shortlist("report", "here").out
+    assert Path("here/report.html").is_file()

@@ -77,7 +77,7 @@ def test_a_campaigns_own_settings_are_a_recipe(shortlist: Command, recipe: Path)
     assert shortlist("run", recipe, "--seeds", "0").code == 0
     made = Path("runs/small/CSQ+Cost-Ent/seed-0")
     assert shortlist("run", made / "campaign.toml", "--out", "again").code == 0
-    assert results(read("again/campaign/seed-0")) == results(read(made))
+    assert results(read("again/seed-0")) == results(read(made))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_campaigns_own_settings_are_a_recipe(shortlist: Command, recipe: Path)
         (
             'model = "scikit"',
             'model = { name = "scikit", estimator = "Nope()" }',
-            "scikit-learn has no classifier Nope",
+            "scikit-learn has no Nope",
         ),
         (
             "rounds = 3",

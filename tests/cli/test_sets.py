@@ -23,6 +23,7 @@ def files(shortlist: Command) -> tuple[Probs, Probs, npt.NDArray[np.int64]]:
     np.save("p.npy", probs[200:])
     np.save("c.npy", probs[:200])
     np.save("y.npy", labels)
+    np.savez("both.npz", p=probs, y=labels)
     return probs[200:], probs[:200], labels
 
 
@@ -61,7 +62,8 @@ def test_the_file_holds_what_the_library_gives(
         ({"out": "sets.txt"}, "sets.txt: the name must end in .parquet or .jsonl"),
         ({"out": "no/sets.parquet"}, "there is no folder no"),
         ({"alpha": "1.5"}, "alpha must be"),
-        ({"cal-labels": "c.npy"}, "labels: need 200 labels"),
+        ({"cal-labels": "c.npy"}, "c.npy: need 200 labels"),
+        ({"probs": "both.npz"}, "both.npz: holds several arrays; save the one to use as .npy"),
         ({"probs": "y.npy"}, "y.npy: need floating point probabilities (items, classes)"),
     ],
 )
@@ -103,4 +105,4 @@ def test_labels_of_no_class_are_named(shortlist: Command, files: tuple[Probs, Pr
     labels[3] = 12
     np.save("y.npy", labels)
     got = shortlist(*arguments())
-    assert (got.code, got.err) == (1, "error: labels: row 3 names class 12; there are 12 (0 to 11)\n")
+    assert (got.code, got.err) == (1, "error: y.npy: row 3 names class 12; there are 12 (0 to 11)\n")

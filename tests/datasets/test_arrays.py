@@ -79,7 +79,7 @@ def test_test_split() -> None:
     assert dataset.test_inputs.shape == (1, 2)
     assert dataset.test_labels is not None
     assert dataset.test_labels.tolist() == [1]
-    assert dataset.spec() == {"name": "arrays", "items": 2, "classes": 2, "test_items": 1}
+    assert dataset.spec() == {"name": "arrays", "items": 2, "test_items": 1}
 
 
 def test_labelled_keeps_what_belongs_to_the_items() -> None:

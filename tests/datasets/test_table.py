@@ -153,8 +153,16 @@ def test_refusals_of_options(
         ("t.txt", b"text,label\nx,a\n", "t.txt: only .csv, .csv.gz and .parquet files can be read"),
         ("t.csv", b"", "t.csv: cannot be read: Empty CSV file"),
         ("t.csv", b"text,label\n", "t.csv: the file has no rows"),
-        ("t.csv", b"text,label\nx,a\ny,b,c\n", "t.csv: cannot be read: CSV parse error: Row #3: Expected 2 columns, got 3"),
-        ("t.csv", b"text,label\n\xff\xfe,a\ny,b\n", "t.csv: cannot be read: In CSV column #0: CSV conversion error"),
+        (
+            "t.csv",
+            b"text,label\nx,a\ny,b,c\n",
+            "t.csv: cannot be read: CSV parse error: Row #3: Expected 2 columns, got 3",
+        ),
+        (
+            "t.csv",
+            b"text,label\n\xff\xfe,a\ny,b\n",
+            "t.csv: cannot be read: In CSV column #0: Row #2: CSV conversion error",
+        ),
         ("t.csv", b"text,text,label\nx,y,a\n", "t.csv: the column 'text' appears more than once"),
         ("t.csv", b"text,label\nx,a\ny,a\n", "classes of t.csv, column 'label': there is only 'a'"),
         ("t.csv", b"text,label\nx,\ny,\n", "classes of t.csv, column 'label': no label is known"),

@@ -67,5 +67,6 @@ def record(asked_for: dict[str, Any] | None = None, rounds: int | list[Round] = 
         "classes": [str(c) for c in range(10)],
         "notes": [],
         "open_questions": 0,
+        "ending": None,
     }
     return Record(**(values | others))

@@ -48,9 +48,10 @@ def test_every_kind_has_parts() -> None:
     ("text", "message"),
     [
         ("__import__('os').system('true')", "must look like Name"),
-        ("LogisticRegression(C=open('x'))", "malformed node"),
+        ("LogisticRegression(C=open('x'))", "scikit-learn has no open"),
         ("LogisticRegression(nonsense=1)", "unexpected keyword"),
-        ("Nothing", "no classifier Nothing"),
+        ("Nothing", "scikit-learn has no Nothing"),
+        ("LogisticRegression(C=-3)", "C' parameter"),
         ("1 +", "cannot be read"),
     ],
 )

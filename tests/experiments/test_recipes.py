@@ -29,7 +29,7 @@ def test_the_text_recipe_is_the_papers() -> None:
 
 def test_one_campaign_needs_no_grid(tmp_path: Path) -> None:
     (job,) = jobs(parse_recipe(ONE, "here"), tmp_path)
-    assert job.folder == tmp_path / "campaign" / "seed-0"
+    assert job.folder == tmp_path / "seed-0"
 
 
 def test_without_runs_all_meet_all() -> None:

@@ -26,11 +26,13 @@ class CoreSet(Sequential):
     needs: ClassVar[frozenset[str]] = frozenset({"embeddings", "labelled_embeddings"})
 
     def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
-        z = pool.embeddings
-        assert z is not None
-        xp = array_namespace(z)
+        assert pool.embeddings is not None
+        xp = array_namespace(pool.embeddings)
+        centre = xp.mean(pool.embeddings, axis=0)  # squared norms far from 0 would drown small distances
+        z = pool.embeddings - centre
         norms = xp.vecdot(z, z)
-        nearest = _nearest(z, norms, pool.labelled_embeddings)  # (n,) squared distance to the nearest centre
+        centres = None if pool.labelled_embeddings is None else pool.labelled_embeddings - centre
+        nearest = _nearest(z, norms, centres)  # (n,) squared distance to the nearest centre
         open_ = xp.ones(z.shape[0], dtype=xp.bool, device=device(z))
         chosen: list[int] = []
         while len(chosen) < n:

@@ -167,6 +167,8 @@ class Sequential(Method):
             got = f"shape {tuple(rows.shape)}" if is_array_api_obj(rows) else type(rows).__name__
             raise ShortlistError(f"{self.name}: {field} must be an array of {wanted} dimensions, got {got}")
         xp = array_namespace(rows)
+        if not xp.isdtype(rows.dtype, "real floating"):
+            raise ShortlistError(f"{self.name}: {field} must be floating point numbers, got {rows.dtype}")
         finite = xp.isfinite(rows) if wanted == 1 else xp.all(xp.isfinite(rows), axis=1)
         if rows.shape[0] and not bool(xp.all(finite)):
             row = int(xp.argmax(xp.astype(~finite, xp.int64)))

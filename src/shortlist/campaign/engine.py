@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from shortlist.campaign.answers import checked
 from shortlist.campaign.asked import Asked
 from shortlist.campaign.evaluation import Score
 from shortlist.campaign.folder import Folder
-from shortlist.campaign.learner import Learner
+from shortlist.campaign.learner import Learner, checked_picks
 from shortlist.campaign.questions import question_rows, shown
 from shortlist.campaign.resolution import Resolution, resolve
 from shortlist.campaign.results import summarise
@@ -54,7 +54,8 @@ class Campaign:
 
     `initial` random items come first, then `budget` items a round. `holdout` random items are asked before
     everything else and only measured with. `ahead` next-ranked items a round are kept ready for people who would
-    otherwise wait while a model trains. `watch` is called with every `Step`.
+    otherwise wait while a model trains. `annotator` says, for the record, where answers will come from; `watch` is
+    called with every `Step`.
     """
 
     def __init__(
@@ -72,18 +73,21 @@ class Campaign:
         holdout: int = 0,
         ahead: int = 0,
         stop: Stopping | None = None,
+        annotator: Mapping[str, Any] | None = None,
         watch: Callable[[Step], None] | None = None,
     ) -> None:
         self.query, self.acquisition, self.stop = query, acquisition, stop or Stopping()
         if rounds is not None:
             self.stop = replace(self.stop, rounds=rounds)
-        self.settings = Settings(dataset, model, query, acquisition, initial, budget, seed, holdout, ahead, self.stop)
+        numbers = (initial, budget, seed, holdout, ahead)
+        self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, annotator)
         self.folder = Folder(Path(folder).absolute())
         self.store, self.known = self.folder.open(self.config, dataset)
         self.learner = Learner(model, dataset, self.known)
         self.watch = watch or (lambda step: None)
         self._one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]
         self._began = time.monotonic()
+        self._holding = False
 
     @property
     def config(self) -> dict[str, Any]:
@@ -103,27 +107,45 @@ class Campaign:
 
     def run(self, annotator: Annotator) -> Iterator[Round]:
         """Go on to the end, asking `annotator`; yields every finished round, those of earlier starts first."""
-        with self.folder.alone():
+        with self._alone():
             yielded = 0
             while True:
-                worked = self.advance()
                 finished = self.finished_rounds()
                 yield from finished[yielded:]
                 yielded = len(finished)
-                if not worked and not self._ask(annotator):
+                if not self.advance() and not self._ask(annotator):
                     return
 
     def _ask(self, annotator: Annotator) -> bool:
-        """Put every open question to an annotator, some at a time; False if there was none."""
-        since, after = self._first_open_round(), 0
+        """Put every open question to an annotator, some at a time; False if no answer came."""
+        since, after, heard = self._first_open_round(), 0, 0
         while waiting := self.store.open_questions(since=since, after=after, limit=CHUNK):
             self._say(waiting[0].round, "ask", f"{len(waiting)} questions")
-            self.record(annotator.answer([shown(row, self.known) for row in waiting]))
+            heard += self._record_all(annotator.answer([shown(row, self.known) for row in waiting]))
             after = waiting[-1].id
-        return after > 0
+        return heard > 0
+
+    def _record_all(self, answers: Iterable[Answer]) -> int:
+        """Write down what an annotator says, also when it is interrupted in the middle; how many answers."""
+        given: list[Answer] = []
+        try:
+            given.extend(answers)  # keeps what came before an exception
+        finally:
+            self.record(given)
+        return len(given)
+
+    def questions(self) -> list[Question]:
+        """Work until answers are needed, and the questions that then are open; none when the campaign is over."""
+        while self.advance():
+            pass
+        return self.open_questions()
 
     def advance(self) -> bool:
         """Do the next piece of work; False when answers are needed or the campaign is over."""
+        with self._alone():
+            return self._advance()
+
+    def _advance(self) -> bool:
         rows = self.store.rounds()
         if not rows:
             self._start()
@@ -145,7 +167,7 @@ class Campaign:
         rows = self.store.rounds()
         if not rows or rows[-1].state != "done" or rows[-1].number == 0:
             return None
-        if reason := self.stop.reason(self.finished_rounds()):
+        if reason := self._reason():
             return reason
         number = rows[-1].number + 1
         if not len(self._pool(self._resolution(), number)) and not self._handed_out(number):
@@ -163,7 +185,7 @@ class Campaign:
         """Hand out up to n questions about the next-ranked items. They count in the next round's budget."""
         last = self._first_open_round()
         finished = self.finished_rounds()
-        if finished and finished[-1].number == last and self.stop.reason(finished):
+        if finished and finished[-1].number == last and self._reason():
             return []
         with self.store.writing() as w:
             handed = w.hand_out(last + 1, n)
@@ -198,16 +220,26 @@ class Campaign:
         if last.number == 0:
             self._start()
             return True
-        if self.stop.reason(self.finished_rounds()):
-            return False
+        if self._reason():
+            return self._end(last)
         with self.store.writing() as w:  # from here on none is handed out, so nothing is asked twice
             w.drop_reserved(last.number + 1)
         found = self._resolution()
         pool, early = self._pool(found, last.number + 1), self._handed_out(last.number + 1)
         if not len(pool) and not early:
-            return False
+            return self._end(last)
         self._select(last, pool, len(early), found)
         return True
+
+    def _end(self, last: RoundRow) -> bool:
+        """Write down, once, why the campaign is over."""
+        if not self.store.is_ended(last.number):
+            with self.store.writing() as w:
+                w.note(last.number, "ending", self.ending or "")
+        return False
+
+    def _reason(self) -> str | None:
+        return self.stop.reason(self.finished_rounds(), self.settings.budget * self._one)
 
     def _select(self, last: RoundRow, pool: Ints, early: int, found: Resolution) -> None:
         """Choose the round's items, `early` of which have been handed out ahead; ask D_cal, or all if there is none."""
@@ -223,7 +255,7 @@ class Campaign:
             keys=np.asarray([self.known.keys[i] for i in chosen[:n]], dtype=np.str_),
             items=chosen[:n],
             probs=probs[:n],
-            calibration=draw_calibration(self.settings.seed, number, n, self.query.n_cal, early),
+            calibration=draw_calibration(self.settings.seed, number, n, self.query.n_cal, early, self.settings.budget),
             prices=prices[:n],
             alpha=_nan(last.alpha),
             threshold=_nan(last.threshold),
@@ -252,7 +284,8 @@ class Campaign:
         self._say(number, "select", f"{n} of {len(pool)} items")
         candidates = self.learner.pool(pool, self.acquisition.needs, found)
         price = self.query.at(last.alpha, last.threshold).price
-        return pool[self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=price)]
+        picked = self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=price)
+        return pool[checked_picks(picked, min(n, len(pool)), len(pool), type(self.acquisition).__name__)]
 
     def _calibrate(self, last: RoundRow) -> None:
         """Learn from D_cal how to ask the rest. Items of it that were skipped teach nothing."""
@@ -363,6 +396,19 @@ class Campaign:
     def _first_open_round(self) -> int:
         """Every question of the rounds before has been answered."""
         return max((row.number for row in self.store.rounds()), default=0)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The folder to ourselves, however deep in its own calls a campaign is."""
+        if self._holding:
+            yield
+            return
+        with self.folder.alone():
+            self._holding = True
+            try:
+                yield
+            finally:
+                self._holding = False
 
     def _rng(self, number: int, step: str) -> Rng:
         return stream(self.settings.seed, number, step)

@@ -14,7 +14,7 @@ from shortlist.campaign.identity import Identities, grow, identify
 from shortlist.campaign.store import Store
 from shortlist.types import Dataset, ShortlistError
 
-GROWING = {"folder", "path", "test", "items", "test_items", "classes"}  # where a dataset lies, and how much there is
+GROWING = {"folder", "path", "test", "items", "test_items"}  # where a dataset lies, and how much there is
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,8 @@ class Folder:
     def _create(self, config: dict[str, Any], dataset: Dataset) -> tuple[Store, Identities]:
         self.path.mkdir(parents=True, exist_ok=True)
         with self.alone():
+            if self.database.exists():
+                raise ShortlistError(f"{self.path}: another process has just made this campaign; start again")
             self._write_config(config)
             store = Store.create(self.database, dataset.keys, dataset.classes, config)
         return store, identify(store, dataset)
@@ -94,5 +96,5 @@ class Folder:
 
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """What can not be changed later: all but the end, and the place and size of the dataset."""
-    dataset = {k: v for k, v in config["dataset"].items() if k not in GROWING}
+    dataset = {k: v for k, v in config["dataset"].items() if k not in GROWING and not isinstance(v, list)}
     return {**config, "dataset": dataset, "stop": None}

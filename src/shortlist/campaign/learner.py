@@ -78,6 +78,7 @@ class Learner:
             labelled_features=features[labelled] if "labelled_features" in needs and features is not None else None,
             losses=self.model.perturbed_loss(at) if "losses" in needs else None,
             size=len(items),
+            n_classes=len(self.known.classes),
         )
 
     def predictions(self, items: Ints, found: Resolution) -> Stream:
@@ -149,3 +150,15 @@ def _mask(rejected: Sequence[Collection[int]], n_classes: int) -> Any:
 
 def _host(array: Array) -> Any:
     return array if isinstance(array, np.ndarray) else np.asarray(array.cpu())
+
+
+def checked_picks(picked: Any, n: int, size: int, name: str) -> Ints:
+    """What an acquisition chose, if it is n different positions of the pool."""
+    positions = np.asarray(picked)
+    if positions.shape != (n,) or positions.dtype.kind not in "iu":
+        raise ShortlistError(
+            f"{name}: chose {positions.dtype} of shape {positions.shape}; it has to choose {n} positions"
+        )
+    if n and (positions.min() < 0 or positions.max() >= size or len(np.unique(positions)) < n):
+        raise ShortlistError(f"{name}: chose a position twice, or one outside the pool of {size} items")
+    return positions.astype(np.int64)

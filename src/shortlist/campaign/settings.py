@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,13 @@ from shortlist.plans import QueryDesign
 from shortlist.queries.oracle import Oracle
 from shortlist.types import Acquisition, Dataset, Model, ShortlistError
 
+PARTS = {  # what a campaign calls on each of its parts, and an example for whoever passed something else
+    "dataset": (("keys", "classes", "labels", "inputs"), "Arrays(inputs, labels)"),
+    "model": (("prepare", "fit", "predict", "predict_test", "save", "load"), "Scikit(estimator)"),
+    "query": (("calibrate", "at", "price", "plan", "n_cal", "cost"), "CandidateSet()"),
+    "acquisition": (("select", "needs"), "Entropy()"),
+    "stop": (("reason",), "Stopping(accuracy=90)"),
+}
 LEAST = {"initial": 1, "budget": 1, "seed": 0, "holdout": 0, "ahead": 0}
 
 
@@ -27,8 +35,11 @@ class Settings:
     holdout: int
     ahead: int
     stop: Stopping
+    annotator: Mapping[str, Any] | None = None  # where answers come from, for the record
 
     def __post_init__(self) -> None:
+        for name, wanted in PARTS.items():
+            _check_part(name, getattr(self, name), wanted)
         for name, least in LEAST.items():
             object.__setattr__(self, name, _whole(name, getattr(self, name), least))
         self._check_sizes()
@@ -48,8 +59,12 @@ class Settings:
 
     def _check_parts(self) -> None:
         query: object = self.query
+        if self.query.threshold is not None:
+            raise ShortlistError("query: it is calibrated already; a campaign calibrates by itself, every round")
         if isinstance(query, Oracle):
-            raise ShortlistError("query: an oracle sees the truth and cannot be asked; charge a finished campaign")
+            raise ShortlistError(
+                "query: an oracle sees the truth and cannot be asked; charge a finished campaign with measures.recharge"
+            )
         if self.stop.watches_accuracy and not self.holdout and self.dataset.test_labels is None:
             raise ShortlistError("stop: accuracy is not known with neither a test split nor a holdout; set holdout")
         if self.acquisition.needs & {"features", "labelled_features"} and self.dataset.features is None:
@@ -63,8 +78,17 @@ class Settings:
         numbers = {name: getattr(self, name) for name in LEAST}
         parts = {name: getattr(self, name) for name in ("dataset", "model", "query", "acquisition")}
         stop = {k: v for k, v in describe(self.stop).items() if k != "name"}
-        values: dict[str, Any] = describe({**numbers, "stop": stop, **parts})
+        values: dict[str, Any] = describe({**numbers, "stop": stop, **parts, "annotator": self.annotator})
         return values
+
+
+def _check_part(name: str, part: Any, wanted: tuple[tuple[str, ...], str]) -> None:
+    attributes, example = wanted
+    if isinstance(part, type):
+        raise ShortlistError(f"{name}: {part.__name__} is a class; give an instance of it, {part.__name__}(…)")
+    for attribute in attributes:
+        if not hasattr(type(part), attribute) and attribute not in getattr(part, "__dict__", {}):
+            raise ShortlistError(f"{name}: {part!r} has no {attribute!r}; give something like {example}")
 
 
 def _whole(name: str, value: Any, least: int) -> int:

@@ -231,6 +231,10 @@ class Store:
             size, share = c.execute(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE)).one()
         return size, share
 
+    def is_ended(self, round: int) -> bool:
+        """Whether the campaign was found to be over after this round."""
+        return any(number == round and step == "ending" for number, step, _ in self.events())
+
     def events(self) -> list[tuple[int, str, str]]:
         with self.engine.connect() as c:
             chosen = sa.select(events.c.round, events.c.step, events.c.detail).order_by(events.c.id)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 
+from shortlist import __version__
 from shortlist.cli import demo, export, report, run, sets
 from shortlist.types import ShortlistError
 
@@ -26,6 +28,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"shortlist {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None: ...
+
+
 for verb in (demo.demo, run.run, report.report, sets.sets, export.export):
     app.command(no_args_is_help=verb is not demo.demo)(verb)
 
@@ -35,4 +53,7 @@ def main() -> None:
         app()
     except ShortlistError as error:
         print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+    except OSError as error:  # a full disk, a place that cannot be written to
+        print(f"error: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
         sys.exit(1)

@@ -9,19 +9,21 @@ import typer
 
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Campaigns, or folders that hold some.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("report.html"),
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The page to write. [default: report.html in the first folder]")
+    ] = None,
     figures: Annotated[Path | None, typer.Option(help="Also write every figure as SVG into this folder.")] = None,
 ) -> None:
     """Explain campaigns: a page with figures and tables that needs no network, and a table here.
 
     Works on finished, running and killed campaigns alike.
 
-    Example: shortlist report runs/demo -o report.html
+    Example: shortlist report runs/demo
     """
     from shortlist.experiments.report import find_campaigns
 
     campaigns = find_campaigns(folders)
-    tell(campaigns, out)
+    tell(campaigns, out or folders[0] / "report.html")
     if figures is not None:
         _draw(campaigns, figures)
 
@@ -34,7 +36,8 @@ def tell(campaigns: Sequence[Path], out: Path) -> None:
     from shortlist.experiments.tables import terminal_table
     from shortlist.measures import read
 
-    write_report(campaigns, out)
+    with Console(stderr=True).status("writing the report"):
+        write_report(campaigns, out)
     console, records = Console(), [read(folder) for folder in campaigns]
     console.print(terminal_table(records))
     console.print(money_line(records), style="bold", highlight=False)

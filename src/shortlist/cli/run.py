@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    recipe: Annotated[Path, typer.Argument(help="A TOML file; recipes/ has one per experiment of the paper.")],
+    recipe: Annotated[
+        Path, typer.Argument(help="A TOML file, such as recipes/text.toml, or the campaign.toml of a campaign.")
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Folder for the campaigns. [default: runs/NAME OF THE RECIPE]")
     ] = None,

@@ -64,7 +64,7 @@ def candidate_sets(
 ) -> str:
     """Calibrate, write a set per row of `probs` to `out`, and say what was found. The pool is read in batches."""
     from shortlist.experiments.parts import build
-    from shortlist.probabilities import check_probs
+    from shortlist.probabilities import check_labels, check_probs
     from shortlist.queries.candidate_set import CandidateSet
 
     if out.suffix not in (".parquet", ".jsonl"):
@@ -76,6 +76,7 @@ def candidate_sets(
         raise ShortlistError(f"{cal_probs}: {known.shape[1]} classes, but {probs} has {pool.shape[1]}")
     check_probs(known, str(cal_probs))
     query = CandidateSet(alpha=alpha, quantile=quantile, score=build("conformal", score, "score"))
+    check_labels(labels, known.shape[0], known.shape[1], str(cal_labels))
     query = query.calibrate(known.astype(pool.dtype), labels)
     fresh = out.with_name(out.name + ".new")
     try:
@@ -91,6 +92,7 @@ def candidate_sets(
 
 def _write(pool: Any, query: CandidateSet, path: Path, suffix: str, name: str) -> tuple[float, float, int]:
     """Every batch to the file; the expected cost, the conventional cost, the classes shown."""
+    from shortlist.datasets.progress import track
     from shortlist.probabilities import check_probs
 
     total, sizes, n_classes = 0.0, 0, pool.shape[1]
@@ -98,7 +100,8 @@ def _write(pool: Any, query: CandidateSet, path: Path, suffix: str, name: str) -
 
     def batches() -> Iterator[dict[str, Any]]:
         nonlocal total, sizes
-        for start in range(0, len(pool), ROWS):
+        starts = range(0, len(pool), ROWS)
+        for start in track(starts, total=len(starts), what="making sets"):
             batch = np.asarray(pool[start : start + ROWS])
             check_probs(batch, f"{name} from row {start}")
             plan = query.plan(batch)
@@ -160,8 +163,11 @@ def _matrix(path: Path) -> Any:
 
 def _array(path: Path) -> Any:
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ShortlistError(f"{path}: there is no such file") from None
     except (OSError, ValueError, EOFError) as error:
         raise ShortlistError(f"{path}: cannot be read as .npy: {error}") from None
+    if not isinstance(found, np.ndarray):
+        raise ShortlistError(f"{path}: holds several arrays; save the one to use as .npy")
+    return found

@@ -106,7 +106,7 @@ class Arrays:
     def spec(self) -> dict[str, object]:
         """What a recipe says of this dataset. Other sources can be rebuilt from theirs; this one only described."""
         tests = 0 if self.test_labels is None else len(self.test_labels)
-        return {"name": self.name, "items": len(self), "classes": len(self.classes), "test_items": tests}
+        return {"name": self.name, "items": len(self), "test_items": tests}
 
 
 # --- inputs ----------------------------------------------------------------------------------------------------

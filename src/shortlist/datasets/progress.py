@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,6 +12,17 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Step = TypeVar("Step")
+_shown: ContextVar[bool] = ContextVar("shown", default=True)
+
+
+@contextmanager
+def no_bars() -> Iterator[None]:
+    """Keep quiet meanwhile: somebody else is drawing on the terminal."""
+    token = _shown.set(False)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 def track(
@@ -25,7 +37,7 @@ def track(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = console or Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or not _shown.get():
         yield from steps
         return
     words = (TextColumn("{task.description}"), TextColumn("{task.fields[rate]}"))

@@ -7,6 +7,7 @@ hold parts (`inner`, `cost`, `score`) are tables in tables.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import types
 import typing
@@ -49,14 +50,15 @@ def build(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
     part = getattr(import_module(module), cls)
     for key, value in settings.items():
         settings[key] = _setting(part, str(name), key, value, f"{at}.{key}")
-    try:
-        return part(**settings)
-    except TypeError as error:
-        raise ShortlistError(f"{at}: {error}") from None
+    parameters = inspect.signature(part).parameters.values()
+    if missing := [p.name for p in parameters if p.default is p.empty and p.name not in settings]:
+        raise ShortlistError(f"{at}.{missing[0]}: {name} needs it, and it is not given")
+    return part(**settings)
 
 
 def _setting(part: Any, name: str, key: str, value: Any, at: str) -> Any:
-    accepted = inspect.signature(part).parameters
+    hidden = {f.name for f in dataclasses.fields(part) if not f.repr} if dataclasses.is_dataclass(part) else set()
+    accepted = [name for name in inspect.signature(part).parameters if name not in hidden]
     if key not in accepted:
         there = ", ".join(accepted) or "no settings"
         raise ShortlistError(f"{at}: no such setting; {name} has {there}")
@@ -81,22 +83,36 @@ def _is_plain(hint: Any) -> bool:
 
 
 def estimator(text: str, at: str) -> Any:
-    """A scikit-learn classifier from its name and settings, `LogisticRegression(C=3)`: parsed, never executed.
+    """A scikit-learn estimator as one would write it in Python: parsed, never executed.
 
     >>> estimator("KNeighborsClassifier(n_neighbors=3)", "model.estimator")
     KNeighborsClassifier(n_neighbors=3)
+    >>> estimator("CalibratedClassifierCV(LinearSVC())", "model.estimator")
+    CalibratedClassifierCV(estimator=LinearSVC())
     """
     from sklearn.utils import all_estimators
 
-    known = dict(all_estimators("classifier"))
+    known = dict(all_estimators())
     try:
-        call = ast.parse(text, mode="eval").body
-        if isinstance(call, ast.Name):
-            call = ast.Call(call, [], [])
-        if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args):
-            raise ValueError("it must look like Name(setting=value)")
-        if call.func.id not in known:
-            raise ValueError(f"scikit-learn has no classifier {call.func.id}")
-        return known[call.func.id](**{k.arg: ast.literal_eval(k.value) for k in call.keywords if k.arg})
+        parsed = ast.parse(text, mode="eval").body
+        made = _made(ast.Call(parsed, [], []) if isinstance(parsed, ast.Name) else parsed, known)
+        if hasattr(made, "_validate_params"):
+            made._validate_params()
     except (ValueError, SyntaxError, TypeError) as error:
         raise ShortlistError(f"{at}: {text!r} cannot be read: {error}") from None
+    return made
+
+
+def _made(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """Calls of scikit-learn's estimators, and plain values; a list may hold either (the steps of a Pipeline)."""
+    if isinstance(node, ast.List | ast.Tuple):
+        items = [_made(item, known) for item in node.elts]
+        return items if isinstance(node, ast.List) else tuple(items)
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    if not isinstance(node.func, ast.Name):
+        raise ValueError("it must look like Name(setting=value)")
+    if node.func.id not in known:
+        raise ValueError(f"scikit-learn has no {node.func.id}")
+    settings = {k.arg: _made(k.value, known) for k in node.keywords if k.arg}
+    return known[node.func.id](*(_made(argument, known) for argument in node.args), **settings)

@@ -22,6 +22,7 @@ from shortlist.experiments.parts import build, names
 from shortlist.types import Dataset, ShortlistError
 
 Part = str | dict[str, Any]
+PATHS = {"path", "folder", "test"}  # settings of a dataset that name a file or folder
 FOLDERS = {"r52"}  # datasets that live in a folder of their own name in the data folder
 
 
@@ -137,13 +138,13 @@ def jobs(recipe: Recipe, out: Path) -> list[Job]:
 
 
 def _folder_name(query: str, acquisition: str) -> str:
-    """A name that needs no quoting in a shell.
+    """A name that needs no quoting in a shell; none for the only campaign.
 
-    >>> _folder_name("CSQ", "Cost(Ent)")
-    'CSQ+Cost-Ent'
+    >>> _folder_name("CSQ", "Cost(Ent)"), _folder_name("", "")
+    ('CSQ+Cost-Ent', '')
     """
-    joined = "+".join(part for part in (query, acquisition) if part) or "campaign"
-    return re.sub(r"[^A-Za-z0-9+=_.]+", "-", joined).strip("-.") or "campaign"
+    joined = "+".join(part for part in (query, acquisition) if part)
+    return re.sub(r"[^A-Za-z0-9+=_.]+", "-", joined).strip("-.")
 
 
 @dataclass
@@ -184,6 +185,7 @@ class Kitchen:
             holdout=recipe.holdout,
             ahead=recipe.ahead,
             stop=_stopping(recipe),
+            annotator=recipe.annotator.model_dump(exclude_defaults=True, exclude={"name"}) or None,
         )
 
     def dataset(self, recipe: Recipe) -> Dataset:
@@ -191,6 +193,8 @@ class Kitchen:
         key = repr(recipe.dataset)
         if key not in self._datasets:
             made = build("datasets", self._placed(recipe.dataset), "dataset")
+            if (made.labels < 0).all():
+                raise ShortlistError("dataset: no item has a label, and a recipe's annotator answers from labels")
             self._datasets[key] = made.labelled()
         return self._datasets[key]
 
@@ -200,7 +204,14 @@ class Kitchen:
         name = str(settings.get("name"))
         if name in FOLDERS and "folder" not in settings and name in names("datasets"):
             settings["folder"] = str(data_folder(name, self.data))
+        for key in PATHS & settings.keys():
+            settings[key] = str(self._found(str(settings[key])))
         return settings
+
+    def _found(self, path: str) -> Path:
+        """A path from where the command was started, or else from the data folder."""
+        from_data = (self.data or Path()) / path
+        return from_data if not Path(path).exists() and from_data.exists() else Path(path)
 
     def answers(self, recipe: Recipe, dataset: Dataset, seed: int) -> Any:
         """What the simulated annotator says about each item."""
@@ -210,11 +221,15 @@ class Kitchen:
         labels = dataset.labels if table.labels is None else self._given(table.labels)
         if len(labels) != len(dataset.labels):
             raise ShortlistError(f"annotator.labels: {len(labels)} labels for {len(dataset.labels)} items")
+        wrong = np.flatnonzero((labels < 0) | (labels >= len(dataset.classes)))
+        if len(wrong):
+            told = f"item {wrong[0]} has label {labels[wrong[0]]}"
+            raise ShortlistError(f"annotator.labels: {told}; there are {len(dataset.classes)} classes")
         return noisy(labels, table.noise, len(dataset.classes), seed) if table.noise else labels
 
     def _given(self, where: str) -> Any:
         name, _, array = where.partition(":")
-        path = Path(name) if Path(name).exists() or self.data is None else self.data / name
+        path = self._found(name)
         try:
             found = np.load(path, allow_pickle=False)
             return np.asarray(found[array] if array else found, np.int64)
@@ -226,4 +241,6 @@ def _stopping(recipe: Recipe) -> Stopping:
     known = [f.name for f in fields(Stopping)]
     if unknown := [name for name in recipe.stop if name not in known]:
         raise ShortlistError(f"stop.{unknown[0]}: no such setting; there are {', '.join(known)}")
+    if recipe.rounds is not None and "rounds" in recipe.stop:
+        raise ShortlistError("stop.rounds: give either rounds or stop.rounds")
     return Stopping(**{"rounds": recipe.rounds, **recipe.stop})

@@ -18,7 +18,6 @@ from shortlist.experiments.tables import (
     Summary,
     amount,
     duration,
-    ending,
     number,
     saving,
     state,
@@ -26,7 +25,6 @@ from shortlist.experiments.tables import (
     unfinished,
     unit_word,
 )
-from shortlist.experiments.tables import terminal_table as terminal_table  # beside the page it sums up
 from shortlist.measures import Record
 from shortlist.types import Round, ShortlistError
 
@@ -300,7 +298,8 @@ SMALL = (
         figures.alpha_by_round,
         "α is the share of shortlists allowed to miss the right class. Unless it is fixed, every round takes the one "
         "that makes labels cheapest on its calibration items: short lists that sometimes miss, or long ones that "
-        "rarely do.",
+        "rarely do. An item with no class above the threshold is asked about all classes: it counts in α, not as a "
+        "miss.",
     ),
     Picture(
         "coverage",
@@ -440,7 +439,7 @@ def campaigns(groups: Groups) -> Html:
     say = "Only a campaign’s own process knows whether it is still running."
     listed = table(header, rows, say, words=len(header))
     title = f"{len(rows)} folder{'' if len(rows) == 1 else 's'}, how far they are, and their notes"
-    worth_a_look = any(record.notes or ending(record) is None for _, record in told)
+    worth_a_look = any(record.notes or record.ending is None for _, record in told)
     return el("div", el("h3", "Campaigns"), details(title, listed, unfolded=worth_a_look), class_="block")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import queue
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +25,7 @@ from rich.progress import (
 )
 
 from shortlist.campaign.engine import Step
+from shortlist.datasets.progress import no_bars
 from shortlist.experiments.recipes import Job, Kitchen
 from shortlist.types import Round, ShortlistError
 
@@ -48,9 +48,11 @@ def sweep(listed: Sequence[Job], *, data: Path | None, workers: int, console: Co
     if workers < 1:
         raise ShortlistError(f"jobs: must be at least 1, got {workers}")
     kitchen = Kitchen(data)
+    if console.is_terminal:
+        console.print("reading the data and checking every campaign", style="dim")
     for job in listed:
         kitchen.check(job)
-    with _board(listed, console) as tell:
+    with _board(listed, console) as tell, no_bars():
         if workers == 1 or len(listed) == 1:
             for number, job in enumerate(listed):
                 cook(number, job, kitchen, tell)
@@ -75,18 +77,17 @@ def cook(number: int, job: Job, kitchen: Kitchen, tell: Tell) -> None:
 def _in_processes(listed: Sequence[Job], data: Path | None, workers: int, tell: Tell) -> None:
     context = multiprocessing.get_context("spawn")
     news: Any = context.Manager().Queue()
-    threads = str(max(1, (os.cpu_count() or 1) // workers))
-    with _environment(OPENBLAS_NUM_THREADS=threads, OMP_NUM_THREADS=threads):
-        pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_set_up, initargs=(data, news))
-        futures = [pool.submit(_work, number, job) for number, job in enumerate(listed)]
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_set_up, initargs=(data, news))
+    futures = [pool.submit(_work, number, job) for number, job in enumerate(listed)]
     try:
         _relay(news, futures, tell)
         for future in futures:
             future.result()
     finally:
+        processes = list((pool._processes or {}).values())  # shutdown forgets them
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
+        for process in processes:
+            process.kill()  # a campaign can be killed at any moment, and somebody is waiting
 
 
 _worker: dict[str, Any] = {}
@@ -111,21 +112,6 @@ def _relay(news: Any, futures: Sequence[Future[None]], tell: Tell) -> None:
         except queue.Empty:
             if over:
                 return
-
-
-@contextmanager
-def _environment(**values: str) -> Iterator[None]:
-    """Environment variables for processes started meanwhile."""
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 # --- the board -------------------------------------------------------------------------------------------------

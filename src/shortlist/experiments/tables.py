@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shortlist.campaign.stopping import Stopping
 from shortlist.experiments.labels import by_subject, grouped
 from shortlist.measures import Record, accuracy_per_cost
 from shortlist.types import Round
@@ -175,20 +174,10 @@ def set_size(rounds: Sequence[Round]) -> float | None:
 # --- how far a campaign is -------------------------------------------------------------------------------------
 
 
-def ending(record: Record) -> str | None:
-    """Why a campaign is over; None if it is not."""
-    if not record.rounds:
-        return None
-    if reason := Stopping(**record.config["stop"]).reason(record.rounds):
-        return reason
-    every = record.rounds[-1].labelled + record.config["holdout"] >= record.n_items
-    return "every item of the pool has been asked" if every and not record.open_questions else None
-
-
 def state(record: Record) -> str:
     """How far a campaign is, in words. Only its process knows whether it is still at it."""
-    if over := ending(record):
-        return f"finished: {over}"
+    if record.ending:
+        return f"finished: {record.ending}"
     if not (record.rounds or record.ledger or record.open_questions):
         return "created, nothing asked yet"
     waiting = record.open_questions
@@ -209,7 +198,7 @@ def unfinished(groups: Mapping[str, Sequence[Record]]) -> list[str]:
         f"{method}, seed {record.config['seed']}: {state(record)}"
         for method, records in groups.items()
         for record in records
-        if ending(record) is None
+        if record.ending is None
     ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 
-from shortlist.models.cores import few_threads
+from shortlist.models.cores import on_one_thread
 from shortlist.models.encode import Matrix, encode
 from shortlist.models.stream import Batches
 from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
@@ -37,11 +37,11 @@ class Scikit:
     >>> model.fit(Labelled(np.array([0, 1]), np.array([2, 0]), n_classes=3), rng=np.random.default_rng(0))
     >>> for batch in model.predict(np.array([2])):
     ...     print(batch.probs.round(2))
-    [[0.79 0.   0.21]]
+    [[1. 0. 0.]]
     """
 
     def __init__(self, estimator: Any | None = None, batch: int = 4096) -> None:
-        estimator = LogisticRegression(max_iter=1000) if estimator is None else estimator
+        estimator = LogisticRegression(C=30, max_iter=1000) if estimator is None else estimator
         if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
             raise ShortlistError(
                 f"{_written(estimator)} cannot be a model, because it has no predict_proba; "
@@ -62,7 +62,7 @@ class Scikit:
         """What the campaign's file says of this model.
 
         >>> Scikit().spec()
-        {'name': 'scikit', 'estimator': 'LogisticRegression(max_iter=1000)', 'batch': 4096}
+        {'name': 'scikit', 'estimator': 'LogisticRegression(C=30, max_iter=1000)', 'batch': 4096}
         """
         return {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
 
@@ -79,9 +79,8 @@ class Scikit:
         if len(classes) > 1:  # most estimators refuse a single class
             by_item = np.argsort(labelled.items)  # the order of the answers must not matter
             items, labels = labelled.items[by_item], labelled.labels[by_item]
-            inputs, estimator = self._train[items], _seeded(clone(self.estimator), rng)
-            with few_threads(inputs, len(classes)):
-                estimator.fit(inputs, labels)
+            fit = _seeded(clone(self.estimator), rng).fit
+            estimator = on_one_thread(partial(fit, self._train[items], labels))
         self._fitted = _Fitted(estimator, classes, labelled.n_classes)
 
     def predict(self, items: Ints) -> Stream:
@@ -121,8 +120,7 @@ def _seen_probs(fitted: _Fitted, inputs: Matrix) -> Floats:
     """(n, k) over the classes seen; rows sum to 1 before they are cast to float32."""
     if fitted.estimator is None:
         return np.ones((inputs.shape[0], 1))
-    with few_threads(inputs, len(fitted.classes)):
-        probs = np.asarray(fitted.estimator.predict_proba(inputs), np.float64)
+    probs = np.asarray(on_one_thread(partial(fitted.estimator.predict_proba, inputs)), np.float64)
     totals = probs.sum(axis=1, keepdims=True)
     if not (np.isfinite(totals).all() and (totals > 0).all() and (probs >= 0).all()):
         raise ShortlistError(

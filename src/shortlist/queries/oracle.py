@@ -6,7 +6,7 @@ from array_api_compat import array_namespace, device
 
 from shortlist.costs import Bits
 from shortlist.plans import Plan, nested, stage_cost
-from shortlist.probabilities import check_labels, check_probs
+from shortlist.probabilities import before, check_labels, check_probs
 from shortlist.queries.uncalibrated import Uncalibrated
 from shortlist.types import Array, CostModel
 
@@ -37,7 +37,5 @@ class Oracle(Uncalibrated):
     def plan(self, probs: Array, truth: Array) -> Plan:
         check_labels(truth, check_probs(probs).shape[0], probs.shape[1], "truth")
         xp = array_namespace(probs)
-        own = xp.take_along_axis(probs, xp.astype(truth, xp.int64)[:, None], axis=1)
-        cls = xp.arange(probs.shape[1], device=device(probs))[None, :]
-        ahead = (probs > own) | ((probs == own) & (cls <= truth[:, None]))
-        return nested(probs, xp.count_nonzero(ahead, axis=1)[:, None], reach=0.0, none_option=self.none_option)
+        place = 1 + xp.count_nonzero(before(probs, truth), axis=1)
+        return nested(probs, place[:, None], reach=0.0, none_option=self.none_option)

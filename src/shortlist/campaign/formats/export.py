@@ -9,7 +9,7 @@ from typing import Any
 
 from shortlist.campaign.folder import Folder
 from shortlist.campaign.resolution import live, resolve
-from shortlist.campaign.store import Store
+from shortlist.campaign.store import QuestionRow, Store
 from shortlist.types import NONE, ShortlistError
 
 COLUMNS = (
@@ -55,7 +55,7 @@ def label_rows(folder: Path) -> list[Row]:
         keys, names = store.keys(), store.class_names()
         asked = {q.id: q for q in store.questions()}
         answers = store.answers()
-        alpha_of = {r.number: r.alpha for r in store.rounds()}
+        alphas = {r.number: r.alpha for r in store.rounds()}
     finally:
         store.close()
     found = resolve(answers, asked)
@@ -73,8 +73,8 @@ def label_rows(folder: Path) -> list[Row]:
                 "purpose": question.purpose if question else None,
                 "person": answer.person if answer else None,
                 "options": [names[c] for c in shown] if shown is not None else None,
-                "set_size": len(shown) if shown is not None else len(names),
-                "alpha": alpha_of[question.round] if question and question.purpose == "query" else None,
+                "set_size": len(shown) if shown is not None else question.n_classes if question else len(names),
+                "alpha": _alpha(question, alphas) if question and question.cuts else None,
                 "path": ["none" if p == NONE else names[p] for p in answer.path] if answer else [],
                 "cost": answer.cost if answer else 0.0,
                 "seconds": answer.active_seconds if answer else None,
@@ -82,6 +82,11 @@ def label_rows(folder: Path) -> list[Row]:
             }
         )
     return rows
+
+
+def _alpha(question: QuestionRow, alphas: dict[int, float | None]) -> float | None:
+    """D_cal and what was asked ahead were listed with the round before's."""
+    return alphas.get(question.round if question.purpose == "query" else question.round - 1)
 
 
 def _csv(rows: list[Row], path: Path) -> None:
