@@ -30,11 +30,13 @@ clean:
 	rm -rf .venv build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/base: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shortlist needs Python 3.11 or later")'
-	$(PYTHON) -m venv .venv
-	$(PIP) --editable .
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shortlist needs Python 3.11 or later")'
+	@echo "setting up .venv: about a minute"
+	@$(PYTHON) -m venv .venv
+	@$(PIP) --editable .
+	@touch $@
 
 .venv/dev: .venv/base
-	$(PIP) --editable '.[dev]'
-	touch $@
+	@echo "setting up .venv for development: about a minute more"
+	@$(PIP) --editable '.[dev]'
+	@touch $@

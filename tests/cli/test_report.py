@@ -29,6 +29,13 @@ def test_folders_without_a_campaign_are_named(shortlist: Command, tmp_path: Path
     assert not list(Path().rglob("*.html"))
 
 
+def test_a_page_that_cannot_be_written(shortlist: Command, recipe: Path) -> None:
+    assert shortlist("run", recipe, "--seeds", "0").code == 0
+    got = shortlist("report", "runs", "-o", recipe / "page.html")
+    assert got.code == 1
+    assert got.err.startswith(f"error: {recipe}/page.html: cannot be written (")
+
+
 def test_the_page_goes_where_the_campaigns_are(shortlist: Command, recipe: Path) -> None:
     assert shortlist("run", recipe, "--seeds", "0", "--out", "here").code == 0
     Path("here/report.html").unlink()

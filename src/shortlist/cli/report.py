@@ -32,7 +32,8 @@ def tell(campaigns: Sequence[Path], out: Path) -> None:
     """The page, and the table on the terminal."""
     from rich.console import Console
 
-    from shortlist.experiments.report import money_line, write_report
+    from shortlist.experiments.headline import money_line
+    from shortlist.experiments.report import write_report
     from shortlist.experiments.tables import terminal_table
     from shortlist.measures import read
 
