@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from shortlist.campaign.asked import Asked
 from shortlist.campaign.evaluation import Score
 from shortlist.campaign.folder import Folder
 from shortlist.campaign.learner import Learner, checked_picks
-from shortlist.campaign.questions import question_rows, shown
+from shortlist.campaign.questions import ahead_rows, conventional_rows, planned_rows, shown
 from shortlist.campaign.resolution import Resolution, resolve
 from shortlist.campaign.results import summarise
 from shortlist.campaign.settings import Settings
@@ -33,10 +33,9 @@ from shortlist.campaign.stopping import Stopping
 from shortlist.campaign.store import RoundRow
 from shortlist.campaign.streams import draw_calibration, stream
 from shortlist.campaign.writer import Writer
-from shortlist.plans import QueryDesign, conventional
-from shortlist.types import Acquisition, Annotator, Answer, Dataset, Floats, Ints, Model, Purpose, Question, Rng, Round
+from shortlist.plans import QueryDesign
+from shortlist.types import Acquisition, Annotator, Answer, Dataset, Floats, Ints, Model, Question, Rng, Round
 
-Rows: TypeAlias = Iterator[dict[str, Any]]
 CHUNK = 1000  # questions put to an annotator, and answers written down, together
 
 
@@ -87,7 +86,6 @@ class Campaign:
         self.watch = watch or (lambda step: None)
         self._one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]
         self._began = time.monotonic()
-        self._holding = False
 
     @property
     def config(self) -> dict[str, Any]:
@@ -107,7 +105,7 @@ class Campaign:
 
     def run(self, annotator: Annotator) -> Iterator[Round]:
         """Go on to the end, asking `annotator`; yields every finished round, those of earlier starts first."""
-        with self._alone():
+        with self.folder.alone():
             yielded = 0
             while True:
                 finished = self.finished_rounds()
@@ -142,7 +140,7 @@ class Campaign:
 
     def advance(self) -> bool:
         """Do the next piece of work; False when answers are needed or the campaign is over."""
-        with self._alone():
+        with self.folder.alone():
             return self._advance()
 
     def _advance(self) -> bool:
@@ -201,11 +199,12 @@ class Campaign:
 
     def _start(self) -> None:
         """The holdout, if there is one; then the first random set, which depends on the seed alone."""
+        n_classes = len(self.known.classes)
         if self.settings.holdout and not self.store.rounds():
             chosen = self._rng(0, "holdout").permutation(len(self.known.keys))[: self.settings.holdout]
             with self.store.writing() as w:
                 w.start_round(0, "asking", None, None)
-                w.ask(self._conventional(chosen, 0, "holdout"))
+                w.ask(conventional_rows(chosen, n_classes, 0, "holdout"))
             return
         order = self._rng(1, "initial").permutation(len(self.known.keys))
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
@@ -213,8 +212,9 @@ class Campaign:
         n = self._affordable(np.full(wanted, self._one))
         with self._starting(1, "initial", self.settings.initial, len(order)) as w:
             w.start_round(1, "asking", None, None)
-            w.ask(self._conventional(order[:n], 1, "initial"))
-            w.ask(self._conventional(order[n : n + self._reserve(1, n < wanted)], 2, "ahead", "reserved"))
+            w.ask(conventional_rows(order[:n], n_classes, 1, "initial"))
+            ahead = order[n : n + self._reserve(1, n < wanted)]
+            w.ask(conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
 
     def _next_round(self, last: RoundRow) -> bool:
         if last.number == 0:
@@ -268,11 +268,11 @@ class Campaign:
         with self._starting(number, "budget", budget, len(pool)) as w:
             if asked.calibration.any():
                 w.start_round(number, "calibrating", last.alpha, last.threshold)
-                w.ask(self._planned(query, asked, asked.calibration, number, "calibration", found))
+                w.ask(planned_rows(query, asked, asked.calibration, number, "calibration", found))
             else:
                 w.start_round(number, "asking", last.alpha, last.threshold)
-                w.ask(self._planned(query, asked, ~asked.calibration, number, "query", found))
-                w.ask(self._planned_ahead(query, asked, number + 1, found))
+                w.ask(planned_rows(query, asked, ~asked.calibration, number, "query", found))
+                w.ask(ahead_rows(query, asked, number + 1, found))
 
     def _best(self, last: RoundRow, pool: Ints, n: int, found: Resolution) -> Ints:
         """The n items to ask about and the next-ranked ones, best first."""
@@ -301,8 +301,8 @@ class Campaign:
         asked.write(self.folder.asked(last.number))
         with self.store.writing() as w:
             w.set_round(last.number, state="asking", alpha=query.alpha, threshold=query.threshold)
-            w.ask(self._planned(query, asked, ~asked.calibration, last.number, "query", found))
-            w.ask(self._planned_ahead(query, asked, last.number + 1, found))
+            w.ask(planned_rows(query, asked, ~asked.calibration, last.number, "query", found))
+            w.ask(ahead_rows(query, asked, last.number + 1, found))
 
     def _learn(self, last: RoundRow) -> None:
         if last.number == 0:
@@ -364,20 +364,6 @@ class Campaign:
         if note:
             self._say(number, "note", note)
 
-    def _conventional(self, items: Ints, number: int, purpose: Purpose, state: str = "open") -> Rows:
-        plan = conventional(np.empty((len(items), len(self.known.classes))))
-        return question_rows(plan, items, round=number, purpose=purpose, rejected={}, state=state)
-
-    def _planned(
-        self, query: QueryDesign, asked: Asked, which: Any, number: int, purpose: Purpose, found: Resolution
-    ) -> Rows:
-        plan, items = query.plan(asked.probs[which]), asked.items[which]
-        return question_rows(plan, items, round=number, purpose=purpose, rejected=found.rejected)
-
-    def _planned_ahead(self, query: QueryDesign, asked: Asked, number: int, found: Resolution) -> Rows:
-        plan, items = query.plan(asked.ahead_probs), asked.ahead_items
-        return question_rows(plan, items, round=number, purpose="ahead", rejected=found.rejected, state="reserved")
-
     # --- learning and measuring --------------------------------------------------------------------------------
 
     def _resolution(self, last: int | None = None, through: int | None = None) -> Resolution:
@@ -396,19 +382,6 @@ class Campaign:
     def _first_open_round(self) -> int:
         """Every question of the rounds before has been answered."""
         return max((row.number for row in self.store.rounds()), default=0)
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """The folder to ourselves, however deep in its own calls a campaign is."""
-        if self._holding:
-            yield
-            return
-        with self.folder.alone():
-            self._holding = True
-            try:
-                yield
-            finally:
-                self._holding = False
 
     def _rng(self, number: int, step: str) -> Rng:
         return stream(self.settings.seed, number, step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ GROWING = {"folder", "path", "test", "items", "test_items"}  # where a dataset l
 @dataclass(frozen=True)
 class Folder:
     path: Path
+    _held: list[bool] = field(default_factory=list, repr=False, compare=False)  # not empty: the lock is ours
 
     @property
     def database(self) -> Path:
@@ -85,13 +86,20 @@ class Folder:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Two processes in one folder would do everything twice; the lock dies with its process."""
+        """Two at work in one folder would do everything twice. May be entered again; dies with its process."""
+        if self._held:
+            yield
+            return
         with (self.path / "campaign.lock").open("a") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ShortlistError(f"{self.path}: another process is running this campaign") from None
-            yield
+            self._held.append(True)
+            try:
+                yield
+            finally:
+                self._held.clear()
 
 
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
