@@ -6,7 +6,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from shortlist.datasets.progress import track
+from shortlist.datasets.progress import no_bars, track
 
 
 def shown(*, terminal: bool, patience: float) -> str:
@@ -26,3 +26,9 @@ def test_bar_when_it_takes_long() -> None:
 def test_quiet_when_quick_or_not_a_terminal() -> None:
     assert shown(terminal=True, patience=60) == ""
     assert shown(terminal=False, patience=-1) == ""
+
+
+def test_quiet_while_somebody_else_draws() -> None:
+    with no_bars():
+        assert shown(terminal=True, patience=-1) == ""
+    assert shown(terminal=True, patience=-1) != ""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist import Arrays, ShortlistError
-from shortlist.experiments.recipes import Kitchen, jobs, parse_recipe, read_recipe
+from shortlist.experiments.recipes import Builder, jobs, parse_recipe, read_recipe
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 ONE = {"dataset": "digits", "model": "scikit", "query": "top_k", "acquisition": "random", "initial": 5, "budget": 5}
@@ -47,19 +47,19 @@ def test_two_runs_never_share_a_folder(tmp_path: Path) -> None:
 def test_noise_comes_from_the_seed_and_a_crowd_from_a_file(tmp_path: Path) -> None:
     dataset = Arrays(np.zeros((1000, 2)), np.arange(1000) % 10)
     noisy = parse_recipe({**ONE, "annotator": {"noise": 0.2}}, "here")
-    first, again, other = (Kitchen().answers(noisy, dataset, seed) for seed in (0, 0, 1))
+    first, again, other = (Builder().answers(noisy, dataset, seed) for seed in (0, 0, 1))
     assert 0.15 < np.mean(first != dataset.labels) < 0.25
     assert (first == again).all()
     assert (first != other).any()
     np.savez(tmp_path / "crowd.npz", worker=np.full(1000, 3))
     crowd = parse_recipe({**ONE, "annotator": {"labels": "crowd.npz:worker"}}, "here")
-    assert set(Kitchen(tmp_path).answers(crowd, dataset, 0)) == {3}
+    assert set(Builder(tmp_path).answers(crowd, dataset, 0)) == {3}
     missing = parse_recipe({**ONE, "annotator": {"labels": "crowd.npz:nobody"}}, "here")
     with pytest.raises(ShortlistError, match=r"annotator\.labels: .*crowd\.npz cannot be read"):
-        Kitchen(tmp_path).answers(missing, dataset, 0)
+        Builder(tmp_path).answers(missing, dataset, 0)
     short = Arrays(np.zeros((10, 2)), np.arange(10))
     with pytest.raises(ShortlistError, match=r"annotator\.labels: 1000 labels for 10 items"):
-        Kitchen(tmp_path).answers(crowd, short, 0)
+        Builder(tmp_path).answers(crowd, short, 0)
 
 
 def test_items_that_nobody_could_answer_about_are_left_out(tmp_path: Path) -> None:
@@ -69,4 +69,4 @@ def test_items_that_nobody_could_answer_about_are_left_out(tmp_path: Path) -> No
     recipe = parse_recipe(
         {**ONE, "dataset": {"name": "table", "path": str(tmp_path / "t.csv"), "text": "text", "label": "label"}}, "x"
     )
-    assert len(Kitchen().dataset(recipe).keys) == 20
+    assert len(Builder().dataset(recipe).keys) == 20

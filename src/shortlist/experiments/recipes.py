@@ -148,7 +148,7 @@ def _folder_name(query: str, acquisition: str) -> str:
 
 
 @dataclass
-class Kitchen:
+class Builder:
     """Makes campaigns from jobs; a dataset is read once for all of them."""
 
     data: Path | None = None

@@ -26,7 +26,7 @@ from rich.progress import (
 
 from shortlist.campaign.engine import Step
 from shortlist.datasets.progress import no_bars
-from shortlist.experiments.recipes import Job, Kitchen
+from shortlist.experiments.recipes import Builder, Job
 from shortlist.types import Round, ShortlistError
 
 
@@ -47,22 +47,22 @@ def sweep(listed: Sequence[Job], *, data: Path | None, workers: int, console: Co
     """All jobs to their end. A campaign that fails is told at once, and stops the sweep."""
     if workers < 1:
         raise ShortlistError(f"jobs: must be at least 1, got {workers}")
-    kitchen = Kitchen(data)
+    builder = Builder(data)
     if console.is_terminal:
         console.print("reading the data and checking every campaign", style="dim")
     for job in listed:
-        kitchen.check(job)
+        builder.check(job)
     with _board(listed, console) as tell, no_bars():
         if workers == 1 or len(listed) == 1:
             for number, job in enumerate(listed):
-                cook(number, job, kitchen, tell)
+                run_job(number, job, builder, tell)
         else:
             _in_processes(listed, data, min(workers, len(listed)), tell)
 
 
-def cook(number: int, job: Job, kitchen: Kitchen, tell: Tell) -> None:
+def run_job(number: int, job: Job, builder: Builder, tell: Tell) -> None:
     """One campaign to its end."""
-    campaign, annotator = kitchen.campaign(job, watch=lambda step: tell(News(number, step=step)))
+    campaign, annotator = builder.campaign(job, watch=lambda step: tell(News(number, step=step)))
     try:
         for finished in campaign.run(annotator):
             tell(News(number, round=finished))
@@ -95,11 +95,11 @@ _worker: dict[str, Any] = {}
 
 def _set_up(data: Path | None, news: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    _worker.update(kitchen=Kitchen(data), news=news)
+    _worker.update(builder=Builder(data), news=news)
 
 
 def _work(number: int, job: Job) -> None:
-    cook(number, job, _worker["kitchen"], _worker["news"].put)
+    run_job(number, job, _worker["builder"], _worker["news"].put)
 
 
 def _relay(news: Any, futures: Sequence[Future[None]], tell: Tell) -> None:
