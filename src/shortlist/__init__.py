@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # the same names once more, for type checkers and editors
+    from shortlist.acquisition.badge import Badge as Badge
     from shortlist.acquisition.core_set import CoreSet as CoreSet
     from shortlist.acquisition.cost_aware import CostAware as CostAware
     from shortlist.acquisition.entropy import Entropy as Entropy
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
 __version__ = "0.1.0"
 
 HOMES = {
+    "acquisition.badge": ["Badge"],
     "acquisition.core_set": ["CoreSet"],
     "acquisition.cost_aware": ["CostAware"],
     "acquisition.entropy": ["Entropy"],

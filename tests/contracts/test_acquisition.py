@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import shortlist.acquisition
+from shortlist.acquisition.badge import Badge
 from shortlist.acquisition.core_set import CoreSet
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
@@ -31,8 +32,9 @@ BUILDERS: dict[type, Callable[[], Method]] = {
     Margin: Margin,
     LeastConfident: LeastConfident,
     CoreSet: CoreSet,
+    Badge: Badge,
 }
-RANDOM = {Random}  # the methods that draw; all others must give the same picks whatever the seed
+RANDOM = {Random, Badge}  # the methods that draw; all others must give the same picks whatever the seed
 PER_ITEM = ("probs", "embeddings", "features", "losses")
 
 
