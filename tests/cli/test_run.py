@@ -126,6 +126,18 @@ def test_a_wrong_recipe_gets_one_sentence_and_leaves_no_file(
     assert snapshot(Path()) == before
 
 
+def test_a_label_of_no_class_is_named_by_file_column_and_row(shortlist: Command, recipe: Path) -> None:
+    Path("mail.csv").write_text("text,label\nhello,a\nworld,b\nfoo,z\n")
+    table = '{ name = "table", path = "mail.csv", text = "text", label = "label", classes = ["a", "b"] }'
+    recipe.write_text(recipe.read_text().replace('dataset = "digits"', f"dataset = {table}"))
+    got = shortlist("run", recipe)
+    assert got.code == 1
+    assert got.err.startswith(
+        "error: mail.csv, column 'label', row 2 (counting from 0): 'z' is not one of the 2 classes"
+    )
+    assert not Path("runs").exists()
+
+
 def test_a_recipe_that_is_not_there(shortlist: Command) -> None:
     got = shortlist("run", "none.toml")
     assert (got.code, got.err) == (1, "error: none.toml: there is no such recipe\n")

@@ -10,7 +10,7 @@ import typer
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Campaigns, or folders that hold some.")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The page to write. [default: report.html in the first folder]")
+        Path | None, typer.Option("--out", "-o", help="The page to write. (Default: report.html in the first folder.)")
     ] = None,
     figures: Annotated[Path | None, typer.Option(help="Also write every figure as SVG into this folder.")] = None,
 ) -> None:

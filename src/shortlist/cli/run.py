@@ -14,9 +14,9 @@ def run(
         Path, typer.Argument(help="A TOML file, such as recipes/text.toml, or the campaign.toml of a campaign.")
     ],
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the campaigns. [default: runs/NAME OF THE RECIPE]")
+        Path | None, typer.Option(help="Folder for the campaigns. (Default: runs/NAME OF THE RECIPE.)")
     ] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder with the datasets. [default: $SHORTLIST_DATA]")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder with the datasets. (Default: $SHORTLIST_DATA.)")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Campaigns at a time.")] = 1,
     seeds: Annotated[str | None, typer.Option(help="Other seeds than the recipe's, such as 0,1,2.")] = None,
 ) -> None:

@@ -37,7 +37,7 @@ def sets(
     cal_labels: Annotated[Path, typer.Option(help="Their labels, .npy of whole numbers from 0.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .parquet or .jsonl.")],
     alpha: Annotated[
-        float | None, typer.Option(help="Error rate. [default: the one that makes labels cheapest]")
+        float | None, typer.Option(help="Error rate. (Default: the one that makes labels cheapest.)")
     ] = None,
     quantile: Annotated[Quantile, typer.Option(help="corrected counts the item to come.")] = Quantile.plain,
     score: Annotated[Score, typer.Option(help="Conformal score.")] = Score.lac,
