@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
-from shortlist.acquisition.method import Scored, Sequential, Value, best, race
+from shortlist.acquisition.method import Scored, Sequential, Value, best, race, to_numpy
 from shortlist.acquisition.random import Random
 from shortlist.acquisition.scan import BLOCK, scan
 from shortlist.types import Array, Ints, Pool, Predictions, Rng, ShortlistError
@@ -143,3 +143,10 @@ def test_a_scan_works_in_blocks_and_keeps_the_order() -> None:
     assert nothing is None
     assert np.array_equal(kept, probs[:, 0])  # type: ignore[arg-type]
     assert seen == [BLOCK // 1000, BLOCK // 1000, rows - 2 * (BLOCK // 1000)]
+
+
+def test_results_come_to_the_host_from_half_precision_and_from_the_middle_of_a_graph() -> None:
+    torch = pytest.importorskip("torch")
+    given = torch.tensor([1.0, 0.5], dtype=torch.bfloat16)
+    assert to_numpy(given).tolist() == [1.0, 0.5]
+    assert to_numpy(given.float().requires_grad_() * 2).tolist() == [2.0, 1.0]

@@ -210,7 +210,10 @@ def race(weights: Array, n: int, rng: Rng) -> Ints:
 
 def to_numpy(array: Array) -> Any:
     """On the host, whatever it was: for results, which are small."""
-    return array if isinstance(array, np.ndarray) else np.asarray(array.cpu())
+    if isinstance(array, np.ndarray):
+        return array
+    there = array.detach().cpu()
+    return np.asarray(there.float() if str(there.dtype) == "torch.bfloat16" else there)  # NumPy has no bfloat16
 
 
 def _pricer(value: Value) -> Take | None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from shortlist.acquisition.method import to_numpy
 from shortlist.campaign.evaluation import Score, score
 from shortlist.campaign.identity import Identities
 from shortlist.campaign.resolution import Resolution
@@ -64,7 +65,7 @@ class Learner:
 
     def _score(self, stream: Stream, truth: Ints) -> Score:
         wide = _Read(stream, len(truth), len(self.known.classes))
-        return score(np.concatenate([_host(check_probs(b.probs)).argmax(axis=1) for b in wide]), truth)
+        return score(np.concatenate([to_numpy(check_probs(b.probs)).argmax(axis=1) for b in wide]), truth)
 
     def pool(self, items: Ints, needs: frozenset[str], found: Resolution) -> Pool:
         """Only what an acquisition needs is computed; the rest stays None."""
@@ -90,7 +91,7 @@ class Learner:
         """(n, L) on the host: for the few items that are asked, never for the pool."""
         if not len(items):
             return np.empty((0, len(self.known.classes)), np.float32)
-        return np.concatenate([_host(check_probs(b.probs)) for b in self.predictions(items, found)])
+        return np.concatenate([to_numpy(check_probs(b.probs)) for b in self.predictions(items, found)])
 
     def _embeddings(self, positions: Ints) -> Array | None:
         found = [batch.embeddings for batch in self.model.predict(positions) if batch.embeddings is not None]
@@ -146,10 +147,6 @@ def _mask(rejected: Sequence[Collection[int]], n_classes: int) -> Any:
     for row, classes in enumerate(rejected):
         mask[row, list(classes)] = True
     return mask
-
-
-def _host(array: Array) -> Any:
-    return array if isinstance(array, np.ndarray) else np.asarray(array.cpu())
 
 
 def checked_picks(picked: Any, n: int, size: int, name: str) -> Ints:
