@@ -10,6 +10,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from shortlist import Arrays, Campaign, CandidateSet, Entropy, Random, Scikit, ShortlistError, Simulated, Stopping
+from shortlist.campaign.engine import Step
+from shortlist.measures import read
 
 
 def settings(**changed: Any) -> dict[str, Any]:
@@ -68,3 +70,14 @@ def test_questions_works_until_answers_are_needed(tmp_path: Path) -> None:
             campaign.record(Simulated(made["dataset"].labels).answer(questions))
         assert asked == [10, 5, 5]  # initial, D_cal, the rest
         assert campaign.ending == "2 rounds done"
+
+
+@pytest.mark.parametrize("holdout", [0, 5])
+def test_an_accuracy_that_nobody_measures_is_worth_a_word(tmp_path: Path, holdout: int) -> None:
+    said: list[Step] = []
+    made = settings(holdout=holdout, watch=said.append)
+    with Campaign(tmp_path / "here", **made) as campaign:
+        list(campaign.run(Simulated(made["dataset"].labels)))
+    notes = [step.detail for step in said if step.name == "note"]
+    assert notes == read(tmp_path / "here").notes
+    assert [note.split(":")[0] for note in notes] == ([] if holdout else ["accuracy is not measured"])

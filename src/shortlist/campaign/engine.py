@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -210,7 +210,8 @@ class Campaign:
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
         wanted = min(self.settings.initial, len(order))
         n = self._affordable(np.full(wanted, self._one))
-        with self._starting(1, "initial", self.settings.initial, len(order)) as w:
+        notes = [*_too_few("initial", self.settings.initial, len(order)), *self.settings.remarks()]
+        with self._starting(1, notes) as w:
             w.start_round(1, "asking", None, None)
             w.ask(conventional_rows(order[:n], n_classes, 1, "initial"))
             ahead = order[n : n + self._reserve(1, n < wanted)]
@@ -265,7 +266,7 @@ class Campaign:
             ahead_probs=probs[ahead],
         )
         asked.write(self.folder.asked(number))
-        with self._starting(number, "budget", budget, len(pool)) as w:
+        with self._starting(number, _too_few("budget", budget, len(pool))) as w:
             if asked.calibration.any():
                 w.start_round(number, "calibrating", last.alpha, last.threshold)
                 w.ask(planned_rows(query, asked, asked.calibration, number, "calibration", found))
@@ -354,14 +355,13 @@ class Campaign:
         return 0 if is_last or is_trimmed else self.settings.ahead
 
     @contextmanager
-    def _starting(self, number: int, what: str, wanted: int, there: int) -> Iterator[Writer]:
-        """The transaction that starts a round, and a word if the pool has less than was asked for."""
-        note = f"{what} asks for {wanted} items; the pool has {there}, all are taken" if wanted > there else ""
+    def _starting(self, number: int, notes: Sequence[str]) -> Iterator[Writer]:
+        """The transaction that starts a round, and what there is to say about it."""
         with self.store.writing() as w:
-            if note:
+            for note in notes:
                 w.note(number, "note", note)
             yield w
-        if note:
+        for note in notes:
             self._say(number, "note", note)
 
     # --- learning and measuring --------------------------------------------------------------------------------
@@ -388,6 +388,10 @@ class Campaign:
 
     def _say(self, number: int, step: str, detail: str = "") -> None:
         self.watch(Step(number, step, detail))
+
+
+def _too_few(what: str, wanted: int, there: int) -> list[str]:
+    return [f"{what} asks for {wanted} items; the pool has {there}, all are taken"] if wanted > there else []
 
 
 def _nan(number: float | None) -> float:

@@ -72,6 +72,12 @@ class Settings:
                 f"acquisition: {type(self.acquisition).__name__} needs features, and the dataset has none"
             )
 
+    def remarks(self) -> list[str]:
+        """What is allowed and worth a word all the same."""
+        if self.dataset.test_labels is None and not self.holdout:
+            return ["accuracy is not measured: the dataset has no test split; set holdout to ask for one first"]
+        return []
+
     @property
     def config(self) -> dict[str, Any]:
         """What was asked for, as plain values."""
