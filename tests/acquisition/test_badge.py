@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
+from array_api_compat import array_namespace
 from scipy.stats import chisquare
 
-from shortlist.acquisition.badge import Badge, Gradients, drawn
+from shortlist.acquisition.badge import Badge
 from shortlist.acquisition.cost_aware import CostAware
+from shortlist.acquisition.points import Points, as_index
 from shortlist.types import ShortlistError
-from tests.backends import Backend, Matrix, each_backend, host, softmax
+from tests.backends import HAS_TORCH, Backend, Matrix, each_backend, host, softmax
 
 
 def materialised(probs: Matrix, embeddings: Matrix) -> Matrix:
@@ -17,22 +21,33 @@ def materialised(probs: Matrix, embeddings: Matrix) -> Matrix:
     return gradients
 
 
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
 def embeddings(n: int, seed: int = 1) -> Matrix:
     return np.random.default_rng(seed).standard_normal((n, 7))
+
+
+def distances(points: Points, centre: int) -> Any:
+    """(n,) squared distances of all points to one of them."""
+    far = array_namespace(points.norms).full_like(points.norms, np.inf)
+    return points.to_centres(far, as_index(np.array([centre]), points.norms))
 
 
 @each_backend
 def test_distances_are_those_of_the_materialised_gradients(backend: Backend) -> None:
     probs, h = softmax(60, 9), embeddings(60)
     probs[:5] = np.eye(9)[:5] * 0.9999 + 0.0001 / 9  # nearly certain: the hard case for float32
-    made = Gradients.of(backend(probs), backend(h))
+    made = Badge().gradients(backend(probs), backend(h))
     g = materialised(host(backend(probs)).astype(float), host(backend(h)).astype(float))  # of the numbers as given
     np.testing.assert_allclose(host(made.norms), (g**2).sum(axis=1), rtol=1e-4)
     for centre in (0, 7, 59):
         exact = ((g - g[centre]) ** 2).sum(axis=1)
         far = exact > 1e-3 * exact.max()
-        np.testing.assert_allclose(host(made.squared_distances(centre))[far], exact[far], rtol=1e-4)
-        np.testing.assert_allclose(host(made.squared_distances(centre)), exact, atol=1e-5 * exact.max())
+        squared = host(distances(made, centre))
+        np.testing.assert_allclose(squared[far], exact[far], rtol=1e-4)
+        np.testing.assert_allclose(squared, exact, atol=1e-5 * exact.max())
 
 
 def test_the_first_centre_has_the_largest_norm() -> None:
@@ -79,7 +94,79 @@ def test_a_scale_that_is_none() -> None:
         Badge(scale="mean")  # type: ignore[arg-type]
 
 
-def test_a_draw_never_takes_what_has_no_weight() -> None:
-    weights = np.array([0.0, 1e-300, 0.0, 1.0, 0.0])
-    assert {drawn(weights, float(u)) for u in np.random.default_rng(0).random(1000)} == {3}
-    assert drawn(weights, np.nextafter(1.0, 0.0)) == 3
+@pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
+@pytest.mark.parametrize("storage", [None, "bfloat16"])
+def test_sixteen_bits_are_kept_and_thirty_two_are_summed(storage: Any) -> None:
+    """The distances are those of the numbers as stored: rounding them again on the way would be 100 times worse."""
+    import torch
+
+    probs, h = torch.from_numpy(softmax(60, 300)), torch.from_numpy(np.random.default_rng(0).standard_normal((60, 200)))
+    if storage is None:
+        probs, h = probs.bfloat16(), h.bfloat16()
+    made = Badge(storage=storage).gradients(probs, h)
+    u, v = (factor.array for factor in made.factors)  # type: ignore[attr-defined]
+    assert u.dtype == v.dtype == torch.bfloat16
+    assert made.norms.dtype == torch.float32
+    g = (u.double().numpy()[:, :, None] * v.double().numpy()[:, None, :]).reshape(60, -1)
+    exact = ((g - g[7]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(host(distances(made, 7)), exact, rtol=1e-4, atol=1e-5 * exact.max())
+    picks = Badge(storage=storage).select(probs, embeddings=h, n=30, rng=np.random.default_rng(0))
+    assert len(set(picks.tolist())) == 30
+
+
+def test_numpy_has_no_sixteen_bits_of_this_kind() -> None:
+    with pytest.raises(ShortlistError, match="Badge: NumPy has no bfloat16; give torch tensors, or leave storage out"):
+        Badge(storage="bfloat16").select(softmax(5, 3), embeddings=embeddings(5), n=2, rng=np.random.default_rng(0))
+    assert len(Badge(storage="float32").select(softmax(5, 3), embeddings=embeddings(5), n=2, rng=rng())) == 2
+
+
+@each_backend
+def test_half_as_wide_embeddings_may_stand_beside_probabilities(backend: Backend) -> None:
+    for mine, other in ((np.float32, np.float64), (np.float64, np.float32)):
+        probs, h = softmax(30, 6).astype(mine), embeddings(30).astype(other)
+        assert len(Badge().select(probs, embeddings=h, n=9, rng=rng())) == 9
+
+
+# --- keeping the most probable classes only --------------------------------------------------------------------
+
+
+@each_backend
+@pytest.mark.parametrize("m", [1, 3, 8])
+def test_truncated_distances_are_those_of_truncated_residuals(backend: Backend, m: int) -> None:
+    probs, h = softmax(40, 9), embeddings(40)
+    u = np.eye(9)[probs.argmax(axis=1)] - probs
+    u[np.arange(40)[:, None], np.argsort(-probs, axis=1)[:, m:]] = 0
+    g = (u[:, :, None] * h[:, None, :]).reshape(40, -1)
+    made = Badge(top=m).gradients(backend(probs), backend(h))
+    for centre in (0, 13):
+        exact = ((g - g[centre]) ** 2).sum(axis=1)
+        np.testing.assert_allclose(host(distances(made, centre)), exact, rtol=1e-4, atol=1e-5 * exact.max())
+
+
+def test_truncation_is_off_by_no_more_than_it_says() -> None:
+    """|D − D̂| ≤ (‖h‖ + ‖h'‖)/(2√m); a flat row of 2m classes comes closest."""
+    flat = np.full((10, 32), 1 / 32)
+    for probs in (softmax(60, 50), softmax(60, 50, sharp=0.1), flat, np.full((5, 8), 1 / 8)):
+        h = embeddings(len(probs))
+        g, reach = materialised(probs, h), np.linalg.norm(h, axis=1)
+        for m in (1, 4, 16):
+            made = Badge(top=m).gradients(probs, h)
+            for centre in (0, 3):
+                exact = np.linalg.norm(g - g[centre], axis=1)
+                off = np.abs(np.sqrt(distances(made, centre)) - exact)
+                assert (off <= (reach + reach[centre]) / (2 * np.sqrt(m)) + 1e-9).all()
+
+
+def test_keeping_all_classes_is_keeping_as_many_as_there_are() -> None:
+    probs, h = softmax(40, 6), embeddings(40)
+    whole = Badge().select(probs, embeddings=h, n=20, rng=rng())
+    assert Badge(top=6).select(probs, embeddings=h, n=20, rng=rng()).tolist() == whole.tolist()
+    assert Badge(top=99).select(probs, embeddings=h, n=20, rng=rng()).tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"), [({"top": 0}, "top must be at least 1"), ({"storage": "int8"}, "storage")]
+)
+def test_options_that_are_none(wrong: Any, message: str) -> None:
+    with pytest.raises(ShortlistError, match=f"badge: {message}"):
+        Badge(**wrong)

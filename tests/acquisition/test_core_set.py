@@ -40,7 +40,7 @@ def test_labelled_rows_are_taken_in_tiles(monkeypatch: pytest.MonkeyPatch) -> No
     rng = np.random.default_rng(1)
     z, labelled = rng.standard_normal((30, 4)), rng.standard_normal((17, 4))
     usual = CoreSet().select(None, n=9, rng=rng, embeddings=z, labelled_embeddings=labelled)
-    monkeypatch.setattr("shortlist.acquisition.core_set.TILE", 100)
+    monkeypatch.setattr("shortlist.acquisition.points.AT_ONCE", 5)
     assert CoreSet().select(None, n=9, rng=rng, embeddings=z, labelled_embeddings=labelled).tolist() == usual.tolist()
 
 
@@ -60,6 +60,35 @@ def test_what_sits_on_a_centre_is_left_to_the_filler(backend: Backend) -> None:
     assert sorted(cheap[1:]) == sorted(set(range(13)) - {cheap[0]})
     rest = [i for i in cheap if i != 8]
     assert rest == sorted(rest, reverse=True)  # and cheapest first under CostAware
+
+
+@pytest.mark.parametrize("tracked", [0, 1, 3, 20])
+@pytest.mark.parametrize("d", [None, 0.3, 3.0])
+def test_the_picks_do_not_depend_on_how_many_items_a_block_looks_at(
+    tracked: int, d: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shortlist.acquisition.core_set.TRACKED", tracked)
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        z = rng.standard_normal((60, 3)) * rng.choice([0.1, 1.0, 3.0], (60, 1))
+        labelled, price = rng.standard_normal((2, 3)), rng.choice([1.0, 1.5, 4.0], 60)
+        method = CoreSet() if d is None else CostAware(CoreSet(), d=d)
+        picks = method.select(None, n=40, rng=rng, embeddings=z, labelled_embeddings=labelled, price=price)
+        assert picks.tolist() == greedy(z, labelled, 40, d, price)
+
+
+def test_the_radius_is_that_of_brute_force_greedy() -> None:
+    rng = np.random.default_rng(4)
+    z = (
+        rng.standard_normal((3000, 16)).astype(np.float32)
+        + 3 * rng.standard_normal((20, 16))[rng.integers(20, size=3000)]
+    )
+    picks = CoreSet().select(None, n=100, rng=rng, embeddings=z, labelled_embeddings=z[:1])
+    nearest = np.linalg.norm(z - z[0], axis=1)
+    for _ in range(100):
+        nearest = np.minimum(nearest, np.linalg.norm(z - z[nearest.argmax()], axis=1))
+    ours = np.min([np.linalg.norm(z - z[i], axis=1) for i in [0, *picks]], axis=0)
+    assert ours.max() == pytest.approx(nearest.max(), rel=1e-6)
 
 
 def test_with_no_centre_yet_the_lowest_position_is_first() -> None:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_numpy_array
 
 from shortlist.acquisition.method import Sequential, Value
+from shortlist.acquisition.points import TENSOR_TILE, TILE, Dense, Factor, Points, at_least_32_bits
+from shortlist.acquisition.seeding import Scale, seeds
 from shortlist.types import Array, Ints, Pool, Rng, ShortlistError
 
 
@@ -15,78 +17,114 @@ class Badge(Sequential):
     """K-means++ over gradient embeddings (onehot(argmax) − p) ⊗ h: unsure items, far from each other.
 
     The first centre has the largest norm; each next one is drawn by its squared distance D² to the nearest centre.
-    The (n, L·D) matrix is never made: ‖u⊗h − u'⊗h'‖² = ‖u‖²‖h‖² + ‖u'‖²‖h'‖² − 2(u·u')(h·h').
+    The (n, L·D) matrix is never made: ‖u⊗h − u'⊗h'‖² = ‖u‖²‖h‖² + ‖u'‖²‖h'‖² − 2(u·u')(h·h'). Numbers are kept as
+    they come, or in 16 bits with `storage="bfloat16"` (tensors only), and summed in 32 bits at least.
 
     The gain is D²/ΣD², as the paper has it; under `CostAware` that is next to nothing in a large pool, so draws go
     by 1/price. `scale="max"`, D²/max D², keeps a say for the distance.
+
+    `top=m` keeps the m largest probabilities of each item, for thousands of classes: memory O(n(m + D)). What is left
+    out of u has a norm of at most 1/(2√m), so a distance D is off by at most (‖h‖ + ‖h'‖)/(2√m).
 
     >>> probs = np.array([[0.9, 0.1], [0.5, 0.5], [0.6, 0.4], [1.0, 0.0]])
     >>> Badge().select(probs, embeddings=np.ones((4, 3)), n=1, rng=np.random.default_rng(0))
     array([1])
     """
 
-    scale: Literal["sum", "max"] = "sum"
+    scale: Scale = "sum"
+    top: int | None = None
+    storage: Literal["float32", "bfloat16"] | None = None
 
     needs: ClassVar[frozenset[str]] = frozenset({"probs", "embeddings"})
 
     def __post_init__(self) -> None:
         if self.scale not in ("sum", "max"):
             raise ShortlistError(f"badge: scale must be sum or max, got {self.scale!r}")
+        if self.top is not None and self.top < 1:
+            raise ShortlistError(f"badge: top must be at least 1, got {self.top}")
+        if self.storage not in (None, "float32", "bfloat16"):
+            raise ShortlistError(f"badge: storage must be float32 or bfloat16, got {self.storage!r}")
 
     def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
-        xp = array_namespace(pool.probs)
-        gradients = Gradients.of(pool.probs, pool.embeddings)
-        nearest = gradients.norms  # (n,) squared distance to the nearest centre; at first, to the origin
-        open_ = xp.ones(nearest.shape[0], dtype=xp.bool, device=device(nearest))
-        chosen: list[int] = []
-        for draw in rng.random(n):
-            whole = xp.sum(nearest) if self.scale == "sum" else xp.max(nearest)
-            if not bool(whole > 0):  # everything left sits on a centre
-                return np.concatenate([np.asarray(chosen, np.int64), value.filler(open_, rng)])[:n]
-            worth = value(nearest / whole)
-            worth = xp.where(open_, worth, xp.zeros_like(worth))
-            best = drawn(worth, float(draw)) if chosen else int(xp.argmax(worth))
-            chosen.append(best)
-            open_[best] = False
-            nearest = xp.minimum(nearest, gradients.squared_distances(best))
-            nearest[best] = 0.0
-        return np.asarray(chosen, np.int64)
+        return seeds(self.gradients(pool.probs, pool.embeddings), n, rng, value, self.scale)
+
+    def gradients(self, probs: Array, embeddings: Array | None) -> Points:
+        """Gradient embeddings u ⊗ h as points, u = onehot(argmax) − p."""
+        assert embeddings is not None
+        short = self.top is not None and self.top < probs.shape[1]
+        u = Truncated.of(probs, self.top or 0) if short else Dense(residuals(probs))
+        h = embeddings
+        if h.dtype.itemsize > max(4, probs.dtype.itemsize):  # 64 bits beside 32 would make everything 64
+            h = array_namespace(h).astype(h, array_namespace(h).float32)
+        return Points.of(self._stored(u), self._stored(Dense(h)))
+
+    def _stored(self, factor: Dense | Truncated) -> Factor:
+        if self.storage is None:
+            return factor
+        xp = array_namespace(factor.array)
+        if not hasattr(xp, self.storage):
+            raise ShortlistError(f"{self.name}: NumPy has no {self.storage}; give torch tensors, or leave storage out")
+        return replace(factor, array=xp.astype(factor.array, getattr(xp, self.storage)))
+
+
+def residuals(probs: Array) -> Array:
+    """(n, L) onehot(argmax) − p, made whole: expanded into sums of p, dot products of sure items cancel to noise.
+
+    >>> residuals(np.array([[0.25, 0.75]]))
+    array([[-0.25,  0.25]])
+    """
+    xp = array_namespace(probs)
+    u = -probs
+    u[xp.arange(probs.shape[0], device=device(probs)), xp.argmax(probs, axis=1)] += 1
+    return u
 
 
 @dataclass(frozen=True)
-class Gradients:
-    """Gradient embeddings u ⊗ h as their two factors."""
+class Truncated:
+    """Residuals of which only those of the most probable classes are kept."""
 
-    u: Array  # (n, L) onehot(argmax) − p
-    h: Array  # (n, D)
-    norms: Array  # (n,) ‖u‖²‖h‖²
+    array: Array  # (n, m) onehot(argmax) − p of the m most probable classes
+    classes: Array  # (n, m)
+    n_classes: int
 
     @classmethod
-    def of(cls, probs: Array, embeddings: Array | None) -> Gradients:
-        assert embeddings is not None
+    def of(cls, probs: Array, m: int) -> Truncated:
+        """
+        >>> Truncated.of(np.array([[0.125, 0.625, 0.25]]), 2).rows(np.array([0]))
+        array([[ 0.   ,  0.375, -0.25 ]])
+        """
         xp = array_namespace(probs)
-        top = xp.argmax(probs, axis=1)[:, None]
-        index = xp.arange(probs.shape[1], device=device(probs))[None, :]
-        # made whole once: expanded into sums of p, the dot products of sure items would cancel to noise
-        u = xp.where(index == top, 1 - probs, -probs)
-        h = xp.astype(embeddings, probs.dtype)
-        return cls(u, h, xp.vecdot(u, u) * xp.vecdot(h, h))
+        step = max(1, TILE // probs.shape[1]) if is_numpy_array(probs) else max(1, TENSOR_TILE // probs.shape[1])
+        parts = [probs[i : i + step, :] for i in range(0, probs.shape[0], step)]
+        classes = xp.concat([_most_probable(part, m) for part in parts])
+        return cls(residuals(xp.take_along_axis(probs, classes, axis=1)), classes, int(probs.shape[1]))
 
-    def squared_distances(self, centre: int) -> Array:
-        """(n,) squared distances of all gradient embeddings to one of them."""
-        xp = array_namespace(self.u)
-        inner = (self.u @ self.u[centre, :]) * (self.h @ self.h[centre, :])
-        return xp.clip(self.norms + self.norms[centre] - 2 * inner, 0.0, None)
+    @property
+    def size(self) -> int:
+        return int(self.array.shape[0])
+
+    def rows(self, at: Array) -> Array:
+        xp = array_namespace(self.array)
+        rows = xp.zeros((at.shape[0], self.n_classes), dtype=self.array.dtype, device=device(self.array))
+        rows[xp.arange(at.shape[0], device=device(self.array))[:, None], self.classes[at, :]] = self.array[at, :]
+        return rows
+
+    def dots(self, part: slice, centres: Array) -> Array:
+        table = at_least_32_bits(centres.T)  # (L, c)
+        array, classes = self.array[part, :], self.classes[part, :]
+        first, *others = range(array.shape[1])
+        inner = array[:, first, None] * table[classes[:, first], :]
+        for j in others:  # a class at a time, so that nothing of the size (m, top, c) is made
+            inner += array[:, j, None] * table[classes[:, j], :]
+        return inner
+
+    def squares(self) -> Array:
+        wide = at_least_32_bits(self.array)
+        return array_namespace(wide).vecdot(wide, wide)
 
 
-def drawn(weights: Array, draw: float) -> int:
-    """A position with probability in proportion to its weight; `draw` is uniform on [0, 1).
-
-    >>> [drawn(np.array([1.0, 0.0, 3.0]), draw) for draw in (0.0, 0.24, 0.25, 0.99)]
-    [0, 0, 2, 2]
-    """
-    xp = array_namespace(weights)
-    reached = xp.cumulative_sum(xp.astype(weights, xp.float64))
-    at = xp.searchsorted(reached, draw * reached[-1:], side="right")
-    position = min(int(at[0]), int(weights.shape[0]) - 1)
-    return position if bool(weights[position] > 0) else int(xp.argmax(weights))  # rounding at the very end
+def _most_probable(probs: Array, m: int) -> Array:
+    """(n, m) the most probable classes of each item."""
+    if is_numpy_array(probs):
+        return np.argpartition(probs, -m, axis=1)[:, -m:].astype(np.int32)
+    return array_namespace(probs).topk(probs, m, dim=1).indices

@@ -18,6 +18,7 @@ from shortlist.acquisition.scan import Take, scan
 from shortlist.probabilities import check_probs
 from shortlist.types import Array, Ints, Pool, Predictions, Price, Rng, ShortlistError
 
+PER_ITEM = ("probs", "embeddings", "features", "losses")  # fields of Pool with a row per item
 FREE = 1e-6  # of the highest price: what an item that costs nothing is taken to cost
 
 
@@ -40,6 +41,21 @@ class Value:
         xp = array_namespace(gains)
         gains = xp.astype(gains, xp.float64)  # in float32, 1 + g makes small gains equal
         return (1 + gains) ** self.d / _like(self.price, gains)  # eq. 6
+
+    def of(self, positions: Array) -> Value:
+        """What gains of these items alone are worth, on the host."""
+        price: Array = self.price
+        return self if price is None else replace(self, price=to_numpy(price[positions]))
+
+    def share(self, gain: float, cap: float) -> float:
+        """How much of what an item would be worth at a gain of `cap` it is worth at a gain below that.
+
+        >>> Value().share(0.5, 2.0), Value(np.ones(1), d=2.0).share(0.5, 2.0)
+        (0.25, 0.25)
+        """
+        if self.price is None:
+            return gain / cap if cap > 0 else 0.0
+        return float(((1 + gain) / (1 + cap)) ** self.d)
 
     def filler(self, open_: Array, rng: Rng) -> Ints:
         """Positions where `open_` (n,) is true, for when no gain is left: at random, or cheapest first."""
@@ -110,8 +126,11 @@ class Sequential(Method):
         size = self._check_sizes(pool)
         if min(n, size) == 0:
             return np.empty(0, np.int64)
-        value = replace(value, price=_settled(value, prices, self.name, size))
-        return self.pick(replace(pool, size=size), min(n, size), rng, value)
+        price = _settled(value, prices, self.name, size)
+        beside = next((a for a in (getattr(pool, f) for f in PER_ITEM) if is_array_api_obj(a)), None)
+        if price is not None and beside is not None:
+            price = _like(price, beside)  # once, not with every pick
+        return self.pick(replace(pool, size=size), min(n, size), rng, replace(value, price=price))
 
     def _gathered(self, pool: Pool, pricer: Take | None) -> tuple[Pool, Array | None]:
         """The pool with whole arrays for what the method needs, in one pass if it came as a stream."""
@@ -134,7 +153,7 @@ class Sequential(Method):
 
     def _check_sizes(self, pool: Pool) -> int:
         """How many items there are, once every field that is needed is there, finite and of one length."""
-        found = {f: getattr(pool, f) for f in ("probs", "embeddings", "features", "losses")}
+        found = {f: getattr(pool, f) for f in PER_ITEM}
         for field in sorted(self.needs & found.keys()):
             self._require(field, found[field])
         sizes = {f: int(a.shape[0]) for f, a in found.items() if a is not None and is_array_api_obj(a)}

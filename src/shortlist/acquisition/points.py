@@ -1,0 +1,170 @@
+"""Items as points whose distances are worked out in tiles, never all at once.
+
+A point may be a tensor product a ⊗ b ⊗ …, kept as its factors: dot products of products multiply, so squared
+distances ‖x‖² + ‖y‖² − 2 Π(a·a') need no more than the factors. One factor is a plain point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Protocol
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_numpy_array
+
+from shortlist.types import Array, Ints
+
+TILE = 1 << 20  # distances worked out at once: with their temporaries they stay in the cache
+TENSOR_TILE = 1 << 26  # for tensors, which may live on a device that wants work in large pieces
+AT_ONCE = 1024  # centres measured from together
+
+
+class Factor(Protocol):
+    """(n, d) numbers, in whatever form makes products with a few dense rows cheap."""
+
+    @property
+    def size(self) -> int: ...
+
+    def rows(self, at: Array) -> Array:
+        """(m, d) some rows, dense."""
+
+    def dots(self, part: slice, centres: Array) -> Array:
+        """(m, c) products of a run of rows with each of the centres (c, d), summed in at least 32 bits."""
+
+    def squares(self) -> Array:
+        """(n,) squared norms, in at least 32 bits."""
+
+
+@dataclass(frozen=True)
+class Dense:
+    array: Array  # (n, d)
+
+    @property
+    def size(self) -> int:
+        return int(self.array.shape[0])
+
+    def rows(self, at: Array) -> Array:
+        return self.array[at, :]
+
+    def dots(self, part: slice, centres: Array) -> Array:
+        return dots(self.array[part, :], centres)
+
+    def squares(self) -> Array:
+        xp = array_namespace(self.array)
+        step = max(1, TENSOR_TILE // max(1, self.array.shape[1]))  # 16 bits are widened a part at a time
+        wide = (at_least_32_bits(self.array[i : i + step, :]) for i in range(0, self.size, step))
+        return xp.concat([xp.vecdot(rows, rows) for rows in wide])
+
+
+@dataclass(frozen=True)
+class Points:
+    factors: tuple[Factor, ...]
+    norms: Array  # (n,) squared
+
+    @classmethod
+    def of(cls, *factors: Factor) -> Points:
+        """
+        >>> points = Points.of(Dense(np.array([[3.0, 4.0], [0.0, 0.0]])))
+        >>> points.norms, points.between(np.array([0, 1]), np.array([0]))
+        (array([25.,  0.]), array([[ 0.],
+               [25.]]))
+        """
+        return cls(factors, prod((f.squares() for f in factors[1:]), start=factors[0].squares()))
+
+    @property
+    def size(self) -> int:
+        return self.factors[0].size
+
+    def between(self, these: Array, those: Array) -> Array:
+        """(m, c) squared distances between two small groups of positions."""
+        return _between(self._centres(these), self._centres(those))
+
+    def to_centres(self, nearest: Array, centres: Array) -> Array:
+        """(n,) squared distances to the nearest centre, once these positions are centres too."""
+        return self._to(nearest, self._centres(centres))
+
+    def to_others(self, nearest: Array, others: Points) -> Array:
+        """(n,) squared distances to the nearest centre, once these points from elsewhere are centres too."""
+        for i in range(0, others.size, AT_ONCE):
+            few = np.arange(i, min(i + AT_ONCE, others.size))
+            nearest = self._to(nearest, others._centres(as_index(few, nearest)))
+        return nearest
+
+    def _to(self, nearest: Array, centres: Centres) -> Array:
+        xp = array_namespace(nearest)
+        count = int(centres.norms.shape[0])
+        tile = TILE if is_numpy_array(nearest) else TENSOR_TILE
+        step = max(1, tile // max(1, count))
+        parts = [slice(i, min(i + step, self.size)) for i in range(0, self.size, step)]
+        return xp.concat([xp.minimum(nearest[part], self._nearest(part, centres)) for part in parts])
+
+    def _nearest(self, part: slice, centres: Centres) -> Array:
+        """(m,) squared distances of a run of items to the nearest of these centres."""
+        xp = array_namespace(self.norms)
+        inner = self.factors[0].dots(part, -2 * centres.rows[0])
+        for factor, rows in zip(self.factors[1:], centres.rows[1:], strict=True):
+            inner *= factor.dots(part, rows)
+        inner += centres.norms[None, :]
+        return settled(xp.min(inner, axis=1) + self.norms[part], self.norms[part])
+
+    def _centres(self, at: Array) -> Centres:
+        return Centres(tuple(factor.rows(at) for factor in self.factors), self.norms[at])
+
+
+@dataclass(frozen=True)
+class Centres:
+    """A few points, dense, to measure from."""
+
+    rows: tuple[Array, ...]  # (c, d) of each factor
+    norms: Array  # (c,) squared
+
+
+def _between(these: Centres, those: Centres) -> Array:
+    inner = prod(dots(a, b) for a, b in zip(these.rows, those.rows, strict=True))
+    return settled(these.norms[:, None] + those.norms[None, :] - 2 * inner, these.norms[:, None])
+
+
+def settled(squared: Array, norms: Array) -> Array:
+    """Squared distances, exactly 0 where they are not more than what rounding leaves of equal points."""
+    xp = array_namespace(squared)
+    return xp.where(squared <= 16 * xp.finfo(squared.dtype).eps * norms, xp.zeros_like(squared), squared)
+
+
+def dots(a: Array, b: Array) -> Array:
+    """(m, c) products of the rows of a (m, d) and b (c, d), summed in at least 32 bits."""
+    if a.dtype.itemsize >= 4:
+        return a @ b.T
+    xp = array_namespace(a)
+    if getattr(a, "is_cuda", False):  # tensor cores multiply 16 bits and sum 32; only the result has to be asked for
+        return xp.mm(a, b.T, out_dtype=xp.float32)
+    return at_least_32_bits(a) @ at_least_32_bits(b).T
+
+
+def at_least_32_bits(array: Array) -> Array:
+    xp = array_namespace(array)
+    return array if array.dtype.itemsize >= 4 else xp.astype(array, xp.float32)
+
+
+def as_index(positions: Ints, like: Array) -> Array:
+    """Positions as an index of arrays of this kind, on the same device."""
+    return positions if is_numpy_array(like) else array_namespace(like).asarray(positions, device=device(like))
+
+
+def largest(array: Array, k: int) -> tuple[Array, float]:
+    """Positions of the k largest numbers, in no order, and the largest of the others (−inf if there are none).
+
+    >>> largest(np.array([3.0, 9.0, 1.0, 5.0]), 2)
+    (array([3, 1]), 3.0)
+    """
+    xp = array_namespace(array)
+    n = int(array.shape[0])
+    if k >= n:
+        return xp.arange(n, device=device(array)), -np.inf
+    if k == 0:
+        return xp.arange(0, device=device(array)), float(xp.max(array))
+    if is_numpy_array(array):
+        order = np.argpartition(array, n - k - 1)[n - k - 1 :]
+    else:
+        order = xp.flip(xp.topk(array, k + 1).indices, axis=(0,))
+    return order[1:], float(array[order[0]])
