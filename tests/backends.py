@@ -16,12 +16,24 @@ Matrix: TypeAlias = npt.NDArray[Any]
 HAS_TORCH = find_spec("torch") is not None
 
 
+def _has_cuda() -> bool:
+    if not HAS_TORCH:
+        return False
+    import torch
+
+    return torch.cuda.is_available()
+
+
+HAS_CUDA = _has_cuda()
+
+
 @dataclass(frozen=True)
 class Backend:
     """Makes arrays of one kind out of NumPy's, and says whether an array is of that kind."""
 
     name: str
     dtype: str
+    device: str = "cpu"
 
     def __call__(self, array: Any) -> Any:
         """Floating point numbers in the backend's own precision, anything else as it is."""
@@ -32,24 +44,28 @@ class Backend:
             return array
         import torch
 
-        return torch.from_numpy(np.ascontiguousarray(array))
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def owns(self, array: Any) -> bool:
-        return type(array).__module__.split(".")[0] == self.name
+        mine = type(array).__module__.split(".")[0] == self.name
+        return mine and (self.name == "numpy" or array.device.type == self.device)
 
 
-def _param(name: str, dtype: str) -> Any:
+def _param(name: str, dtype: str, device: str = "cpu") -> Any:
     missing = name == "torch" and not HAS_TORCH
     mark = [pytest.mark.skip(reason="torch is not installed")] if missing else []
-    return pytest.param(Backend(name, dtype), id=f"{name}-{dtype}", marks=mark)
+    where = "" if device == "cpu" else f"{device}-"
+    return pytest.param(Backend(name, dtype, device), id=f"{name}-{where}{dtype}", marks=mark)
 
 
-BACKENDS = [_param(name, dtype) for name in ("numpy", "torch") for dtype in ("float32", "float64")]
+KINDS = [("numpy", "cpu"), ("torch", "cpu"), *[("torch", "cuda")] * HAS_CUDA]
+BACKENDS = [_param(name, dtype, device) for name, device in KINDS for dtype in ("float32", "float64")]
 each_backend: Callable[[Any], Any] = pytest.mark.parametrize("backend", BACKENDS)
 
 
 def host(array: Any) -> Matrix:
-    return np.asarray(array)
+    """As a NumPy array, wherever it was."""
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
 def softmax(n: int, n_classes: int, seed: int = 0, sharp: float = 2.0) -> Matrix:

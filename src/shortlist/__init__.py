@@ -15,7 +15,11 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.acquisition.entropy import Entropy as Entropy
     from shortlist.acquisition.least_confident import LeastConfident as LeastConfident
     from shortlist.acquisition.margin import Margin as Margin
+    from shortlist.acquisition.prob_cover import ProbCover as ProbCover
+    from shortlist.acquisition.purity import purity_radius as purity_radius
     from shortlist.acquisition.random import Random as Random
+    from shortlist.acquisition.saal import Saal as Saal
+    from shortlist.acquisition.typi_clust import TypiClust as TypiClust
     from shortlist.annotators.simulated import Simulated as Simulated
     from shortlist.annotators.simulated import noisy as noisy
     from shortlist.campaign.engine import Campaign as Campaign
@@ -32,6 +36,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.datasets.image_folder import ImageFolder as ImageFolder
     from shortlist.datasets.r52 import R52 as R52
     from shortlist.datasets.table import Table as Table
+    from shortlist.logits import Logits as Logits
     from shortlist.models.kernel_svm import KernelSVM as KernelSVM
     from shortlist.models.scikit import Scikit as Scikit
     from shortlist.plans import Plan as Plan
@@ -57,7 +62,11 @@ HOMES = {
     "acquisition.entropy": ["Entropy"],
     "acquisition.least_confident": ["LeastConfident"],
     "acquisition.margin": ["Margin"],
+    "acquisition.prob_cover": ["ProbCover"],
+    "acquisition.purity": ["purity_radius"],
     "acquisition.random": ["Random"],
+    "acquisition.saal": ["Saal"],
+    "acquisition.typi_clust": ["TypiClust"],
     "annotators.simulated": ["Simulated", "noisy"],
     "campaign.engine": ["Campaign"],
     "campaign.stopping": ["Stopping"],
@@ -69,6 +78,7 @@ HOMES = {
     "datasets.image_folder": ["ImageFolder"],
     "datasets.r52": ["R52"],
     "datasets.table": ["Table"],
+    "logits": ["Logits"],
     "models.kernel_svm": ["KernelSVM"],
     "models.scikit": ["Scikit"],
     "plans": ["Plan"],

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from functools import lru_cache
+from typing import Any, Literal, Protocol, TypeAlias
 
 from array_api_compat import array_namespace, device
 
@@ -124,8 +125,16 @@ def set_sizes(conformity: Array, threshold: float) -> Array:
 
 
 def price_table(n_classes: int, alpha: float, cost: CostModel, like: Array) -> Array:
-    """(L + 1,) the expected cost of a list of k classes, k = 0 … L, when it misses with probability α (eq. 6)."""
-    hit, miss = costs_by_size(n_classes, cost, like)
+    """(L + 1,) the expected cost of a list of k classes, k = 0 … L, when it misses with probability α (eq. 6).
+
+    An empty list is asked conventionally and costs as much as one of all L. The table is kept, not to be written to.
+    """
+    return _price_table(n_classes, alpha, cost, array_namespace(like), device(like))
+
+
+@lru_cache(maxsize=16)  # a stream asks for the same table with every block
+def _price_table(n_classes: int, alpha: float, cost: CostModel, xp: Any, place: Any) -> Array:
+    hit, miss = costs_by_size(n_classes, cost, xp.empty(0, device=place))
     return hit + alpha * miss
 
 

@@ -200,6 +200,9 @@ class QueryDesign(Protocol):
         """The query as an earlier calibration left it: how a campaign goes on where it stopped."""
 
     def price(self, probs: Array) -> Array:
-        """(n,) the expected charge of each item. Runs inside the stream: nothing is planned."""
+        """(n,) the expected charge of each item. Runs inside the stream: nothing is planned.
+
+        A design marked `of_batches` (rows.py) is given the whole batch, so that logits need not become probabilities.
+        """
 
     def plan(self, probs: Array) -> Plan: ...

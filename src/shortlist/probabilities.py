@@ -30,13 +30,13 @@ def check_probs(probs: Array, name: str = "probs", *, first: int = 0) -> Array:
     nan = xp.any(xp.isnan(probs), axis=1)
     if bool(xp.any(nan)):
         raise ShortlistError(
-            f"{name}: row {first + _first(nan)} holds NaN; every probability must be a number from 0 to 1"
+            f"{name}: row {first + first_true(nan)} holds NaN; every probability must be a number from 0 to 1"
         )
     negative = xp.min(probs, axis=1) < -1e-6
     if bool(xp.any(negative)):
-        row = first + _first(negative)
+        row = first + first_true(negative)
         raise ShortlistError(f"{name}: row {row} holds a negative number; give probabilities, not logits")
-    row = _first(~right)
+    row = first_true(~right)
     total = f"{float(sums[row]):.6g}"
     raise ShortlistError(f"{name}: row {first + row} sums to {total}, not 1; give probabilities, not logits or counts")
 
@@ -46,7 +46,7 @@ def check_matrix(probs: Array, name: str = "probs") -> Array:
     if not is_array_api_obj(probs) or probs.ndim != 2 or probs.shape[1] < 1:
         raise ShortlistError(f"{name}: need a matrix (items, classes), got {_shape(probs)}")
     if not array_namespace(probs).isdtype(probs.dtype, "real floating"):
-        raise ShortlistError(f"{name}: need floating point probabilities, got {probs.dtype}")
+        raise ShortlistError(f"{name}: need floating point numbers, got {probs.dtype}")
     return probs
 
 
@@ -58,7 +58,8 @@ def _row_sums(probs: Array) -> Array:
     return np.einsum("ij->i", probs) if is_numpy_array(probs) else xp.sum(probs, axis=1)
 
 
-def _first(wrong: Array) -> int:
+def first_true(wrong: Array) -> int:
+    """The first place where it is."""
     xp = array_namespace(wrong)
     return int(xp.argmax(xp.astype(wrong, xp.int64)))
 
@@ -72,7 +73,7 @@ def check_labels(labels: Array, n: int, n_classes: int, name: str = "labels") ->
         raise ShortlistError(f"{name}: need whole numbers from 0 to {n_classes - 1}, got {labels.dtype}")
     wrong = (labels < 0) | (labels >= n_classes)
     if n and bool(xp.any(wrong)):
-        row = _first(wrong)
+        row = first_true(wrong)
         raise ShortlistError(
             f"{name}: row {row} names class {int(labels[row])}; there are {n_classes} (0 to {n_classes - 1})"
         )
@@ -130,7 +131,7 @@ def without(probs: Array, rejected: Array) -> Array:
     closed = xp.all(rejected, axis=1)
     if bool(xp.any(closed)):
         raise ShortlistError(
-            f"rejected: row {_first(closed)} rules every class out; an item needs one that may be true"
+            f"rejected: row {first_true(closed)} rules every class out; an item needs one that may be true"
         )
     kept = xp.where(rejected, xp.zeros_like(probs), probs)
     total = xp.sum(kept, axis=1, keepdims=True)

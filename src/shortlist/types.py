@@ -34,16 +34,23 @@ class Predictions:
     probs: Array  # (n, L), rows sum to 1
     embeddings: Array | None = None  # (n, D)
 
+    @property
+    def matrix(self) -> Array:
+        """(n, L), as the model gave it: for its shape, its kind and its device."""
+        return self.probs
+
 
 Stream: TypeAlias = Iterable[Predictions]  # re-iterable where a method needs more than one pass
-Price: TypeAlias = Array | Callable[[Array], Array] | None  # (n,), or probs (m, L) -> (m,) inside the stream
+# (n,), or a function of probabilities (m, L) -> (m,) inside the stream, and of nothing else: parts of a batch are
+# priced side by side on all cores
+Price: TypeAlias = Array | Callable[[Array], Array] | None
 
 
 @dataclass(frozen=True)
 class Pool:
     """What an acquisition may look at. Every field but `probs` is optional; a method says what it `needs`."""
 
-    probs: Any = None  # (n, L), or a stream of Predictions
+    probs: Any = None  # (n, L), Predictions or Logits of the whole pool, or a stream of them
     embeddings: Array | None = None  # (n, D), from the model
     features: Array | None = None  # (n, F), self-supervised, from the dataset
     labelled_embeddings: Array | None = None  # (m, D)
@@ -107,7 +114,10 @@ class Model(Protocol):
     def predict_test(self) -> Stream: ...
 
     def perturbed_loss(self, items: Ints) -> Array:
-        """(n,) maximally perturbed loss of the pseudo-label, for SAAL; refuse by name if there is none."""
+        """(n,) maximally perturbed loss of the pseudo-label, for SAAL; refuse by name if there is none.
+
+        A model that knows so from its settings may refuse in `check_perturbed_loss()`, called before a campaign starts.
+        """
 
     def save(self, folder: Path) -> None:
         """Keep what was learnt in `folder` as npz, safetensors or JSON; a model that is cheap to refit may not."""

@@ -66,7 +66,7 @@ def test_the_second_is_drawn_with_the_papers_weight(scale: str, costly: bool) ->
     norms = (g**2).sum(axis=1)
     gain = norms / (norms.sum() if scale == "sum" else norms.max())
     first = int(((1 + gain) ** d / price).argmax()) if costly else int(norms.argmax())
-    squared = np.minimum(norms, ((g - g[first]) ** 2).sum(axis=1))
+    squared = ((g - g[first]) ** 2).sum(axis=1)
     gain = squared / (squared.sum() if scale == "sum" else squared.max())
     weight = (1 + gain) ** d / price if costly else gain
     weight[first] = 0
@@ -81,12 +81,12 @@ def test_the_second_is_drawn_with_the_papers_weight(scale: str, costly: bool) ->
     assert chisquare(counts[others], 3000 * weight[others] / weight.sum()).pvalue > 1e-3
 
 
-def test_the_distance_to_the_origin_counts_until_a_centre_is_nearer() -> None:
-    """K-means++ seeding: D² starts at the norm only for choosing the first centre."""
-    probs = np.array([[0.5, 0.5], [0.5, 0.5], [0.6, 0.4]])
-    h = np.array([[4.0], [4.0], [-1.0]])
+def test_the_norm_chooses_the_first_centre_and_the_origin_is_none() -> None:
+    """Sure items have next to no gradient: far from every centre until one of them is taken."""
+    probs = np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0], [1.0, 0.0]])
+    h = np.array([[4.0], [4.0], [1.0], [1.0]])
     picks = {tuple(Badge().select(probs, embeddings=h, n=2, rng=np.random.default_rng(s)).tolist()) for s in range(20)}
-    assert picks == {(0, 2)}  # the twin of the first is at distance 0
+    assert picks == {(0, 2), (0, 3)}  # the twin of the first is at distance 0
 
 
 def test_a_scale_that_is_none() -> None:

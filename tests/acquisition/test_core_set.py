@@ -62,12 +62,13 @@ def test_what_sits_on_a_centre_is_left_to_the_filler(backend: Backend) -> None:
     assert rest == sorted(rest, reverse=True)  # and cheapest first under CostAware
 
 
-@pytest.mark.parametrize("tracked", [0, 1, 3, 20])
+@pytest.mark.parametrize(("some", "few"), [(1, 1), (2, 1), (5, 2), (7, 3), (20, 20), (99, 5)])
 @pytest.mark.parametrize("d", [None, 0.3, 3.0])
-def test_the_picks_do_not_depend_on_how_many_items_a_block_looks_at(
-    tracked: int, d: float | None, monkeypatch: pytest.MonkeyPatch
+def test_the_picks_do_not_depend_on_how_many_items_a_search_looks_at(
+    some: int, few: int, d: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shortlist.acquisition.core_set.TRACKED", tracked)
+    monkeypatch.setattr("shortlist.acquisition.core_set.SOME", some)
+    monkeypatch.setattr("shortlist.acquisition.core_set.FEW", few)
     for seed in range(8):
         rng = np.random.default_rng(seed)
         z = rng.standard_normal((60, 3)) * rng.choice([0.1, 1.0, 3.0], (60, 1))

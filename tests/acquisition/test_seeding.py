@@ -38,7 +38,7 @@ def chances(x: Matrix, n: int, scale: Scale, price: Matrix | None, d: float) -> 
         nearest = (x**2).sum(axis=1)
         if order[0] != worth(nearest, ()).argmax():
             return 0.0
-        result = 1.0
+        result, nearest = 1.0, np.full(len(x), np.inf)
         for i in range(1, n):
             nearest = np.minimum(nearest, ((x - x[order[i - 1]]) ** 2).sum(axis=1))
             weight = worth(nearest, order[:i])

@@ -9,15 +9,24 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import MultinomialNB
 
 from shortlist import measures
+from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.margin import Margin
+from shortlist.acquisition.prob_cover import ProbCover
+from shortlist.acquisition.saal import Saal
 from shortlist.annotators.simulated import Simulated
+from shortlist.campaign.settings import PARTS
 from shortlist.campaign.stopping import Stopping
+from shortlist.datasets.arrays import Arrays
+from shortlist.models.kernel_svm import KernelSVM
+from shortlist.models.scikit import Scikit
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.queries.oracle import Oracle
 from shortlist.types import Answer, Labelled, Question, ShortlistError
@@ -66,8 +75,21 @@ def test_features_that_are_not_there(tmp_path: Path) -> None:
     class NeedsFeatures(Margin):
         needs = frozenset({"features"})
 
-    with pytest.raises(ShortlistError, match="acquisition: NeedsFeatures needs features, and the dataset has none"):
-        campaign(tmp_path / "run", DATA, acquisition=NeedsFeatures())
+    texts = Arrays([f"word{i % 7} word{i}" for i in range(40)], np.arange(40) % 3)
+    for acquisition, name in ((NeedsFeatures(), "NeedsFeatures"), (CostAware(ProbCover()), "ProbCover")):
+        with pytest.raises(ShortlistError, match=f"acquisition: {name} needs features, and the dataset has none; give"):
+            campaign(tmp_path / "run", texts, acquisition=acquisition)
+
+
+def test_losses_that_the_model_has_not(tmp_path: Path) -> None:
+    for acquisition in (Saal(), CostAware(Saal(diversity=True))):
+        for model in (KernelSVM(), Scikit(MultinomialNB())):
+            with pytest.raises(ShortlistError, match=r"has no perturbed loss, which SAAL needs"):
+                campaign(tmp_path / "run", DATA, acquisition=acquisition, model=model)
+        without = SimpleNamespace(**dict.fromkeys(PARTS["model"][0]))
+        with pytest.raises(ShortlistError, match=r"model: .* has no 'perturbed_loss'"):
+            campaign(tmp_path / "run", DATA, acquisition=acquisition, model=without)
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(

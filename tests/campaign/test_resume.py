@@ -8,16 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shortlist.acquisition.badge import Badge
 from shortlist.acquisition.core_set import CoreSet
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
+from shortlist.acquisition.prob_cover import ProbCover
 from shortlist.acquisition.random import Random
+from shortlist.acquisition.saal import Saal
+from shortlist.acquisition.typi_clust import TypiClust
 from shortlist.annotators.simulated import Simulated
 from shortlist.campaign.engine import Campaign, Step
 from shortlist.datasets.digits import Digits
 from shortlist.models.scikit import Scikit
 from shortlist.queries.candidate_set import CandidateSet
-from shortlist.types import Answer, Labelled, Question
+from shortlist.types import Acquisition, Answer, Labelled, Question
 
 from .toys import Fixed, answers, campaign, data, learning, run, snapshot
 
@@ -119,8 +123,16 @@ def test_a_model_that_was_kept_is_not_fitted_again(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "parts") == snapshot(tmp_path / "whole")
 
 
-@pytest.mark.parametrize("acquisition", [CostAware(Entropy()), Random(), CostAware(Random()), CoreSet()])
-def test_a_real_model_resumed_in_every_round(tmp_path: Path, acquisition: CostAware | Random | CoreSet) -> None:
+@pytest.mark.parametrize(
+    "acquisition",
+    [
+        *(CostAware(Entropy()), Random(), CostAware(Random()), CoreSet()),
+        *(Saal(), CostAware(Saal()), Saal(diversity=True), CostAware(Saal(diversity=True))),
+        *(Badge(), CostAware(Badge()), ProbCover(), CostAware(ProbCover(0.5)), TypiClust(), CostAware(TypiClust())),
+    ],
+    ids=repr,
+)
+def test_a_real_model_resumed_in_every_round(tmp_path: Path, acquisition: Acquisition) -> None:
     dataset = Digits()
 
     def going(folder: Path, rounds: int) -> None:

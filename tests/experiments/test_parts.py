@@ -4,7 +4,22 @@ from typing import Any
 
 import pytest
 
-from shortlist import APS, RAPS, CandidateSet, CoreSet, CostAware, Glyphs, Linear, Scikit, ShortlistError, TopK
+from shortlist import (
+    APS,
+    RAPS,
+    Badge,
+    CandidateSet,
+    CoreSet,
+    CostAware,
+    Glyphs,
+    Linear,
+    ProbCover,
+    Saal,
+    Scikit,
+    ShortlistError,
+    TopK,
+    TypiClust,
+)
 from shortlist.campaign.config import describe
 from shortlist.experiments.parts import build, estimator, names
 
@@ -20,6 +35,11 @@ from shortlist.experiments.parts import build, estimator, names
             CandidateSet(alpha=0.1, score=APS(), cost=Linear(2.0)),
         ),
         ("acquisition", {"name": "cost_aware", "inner": "core_set", "d": 1.2}, CostAware(CoreSet(), d=1.2)),
+        ("acquisition", "saal", Saal()),
+        ("acquisition", {"name": "prob_cover", "delta": 0.5, "memory": 1000}, ProbCover(0.5, memory=1000)),
+        ("acquisition", {"name": "typi_clust", "neighbours": 5}, TypiClust(5)),
+        ("acquisition", {"name": "badge", "scale": "max", "top": 9}, Badge("max", 9)),
+        ("acquisition", {"name": "cost_aware", "inner": {"name": "saal", "diversity": True}}, CostAware(Saal(True))),
         ("conformal", {"name": "raps", "penalty": 0.1, "free": 2}, RAPS(0.1, 2)),
     ],
 )
@@ -64,3 +84,10 @@ def test_an_estimator_by_name() -> None:
     model = build("models", {"name": "scikit", "estimator": "RandomForestClassifier(n_estimators=5)"}, "model")
     assert isinstance(model, Scikit)
     assert "n_estimators=5" in str(describe(model))
+
+
+def test_a_model_can_be_built_from_its_own_description() -> None:
+    for model in (Scikit(batch=7), Scikit(ascent="batch")):
+        assert describe(build("models", describe(model), "model")) == describe(model)
+    with pytest.raises(ShortlistError, match=r"model\.ascent: 'up' does not fit: input should be 'item' or 'batch'"):
+        build("models", {"name": "scikit", "ascent": "up"}, "model")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,15 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
+from shortlist.models.perturbed_linear import Ascent
 from shortlist.models.scikit import Scikit
 from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
 
@@ -182,6 +187,148 @@ def test_what_it_cannot_do_it_says(tmp_path: Path) -> None:
         model.perturbed_loss(np.arange(3))
     with pytest.raises(ShortlistError, match="batch must be at least 1"):
         Scikit(batch=0)
+
+
+# --- the perturbed loss ----------------------------------------------------------------------------------------
+
+
+def by_hand(weights: Any, intercepts: Any, x: Any, rho: float = 0.05) -> float:
+    """The definition for one item and the classes seen, parameter by parameter."""
+    theta, row = np.column_stack([weights, intercepts]), np.append(x, 1.0)
+    logits = theta @ row
+    label = logits.argmax()
+    p = np.exp(logits - np.logaddexp.reduce(logits))
+    gradient = np.outer(p - (np.arange(len(p)) == label), row)
+    moved = (theta + rho * theta**2 * gradient / np.linalg.norm(theta * gradient)) @ row
+    return float(np.logaddexp.reduce(moved) - moved[label])
+
+
+class Doubled(BaseEstimator):  # type: ignore[misc]
+    """A step that learns nothing, as people write them."""
+
+    def fit(self, inputs: Any, labels: Any = None) -> Doubled:
+        return self
+
+    def transform(self, inputs: Any) -> Any:
+        return 2 * inputs
+
+
+PIPELINES = [
+    LogisticRegression(),
+    LogisticRegression(fit_intercept=False),
+    make_pipeline(LogisticRegression()),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+    make_pipeline("passthrough", Doubled(), LogisticRegression()),
+    make_pipeline(StandardScaler(), make_pipeline(PolynomialFeatures(2), LogisticRegression(solver="newton-cg"))),
+]
+
+
+@pytest.mark.parametrize("estimator", PIPELINES, ids=lambda e: re.sub(r"\W+", "-", str(e)))
+@pytest.mark.parametrize("classes", [(0, 1, 2, 3), (1, 3)])
+def test_the_loss_of_logistic_regression_is_the_definitions(estimator: Any, classes: tuple[int, ...]) -> None:
+    data = blobs()
+    seen = np.flatnonzero(np.isin(data.labels, classes))
+    model = Scikit(estimator, batch=7)
+    model.prepare(data)
+    model.fit(Labelled(seen, data.labels[seen], 6), rng=rng())
+    trained: Any = clone(estimator).fit(data.inputs[seen], data.labels[seen])
+    rows, last = data.inputs, trained
+    while hasattr(last, "steps"):
+        for _, step in last.steps[:-1]:
+            rows = rows if step == "passthrough" else step.transform(rows)
+        last = last.steps[-1][1]
+    two = len(classes) == 2  # one row of weights: the other class has none
+    weights = np.vstack([0 * last.coef_, last.coef_]) if two else last.coef_
+    intercepts = np.append(0, last.intercept_) if two else last.intercept_
+    items = rng(1).permutation(100)[:30]
+    losses = model.perturbed_loss(items)
+    assert losses.dtype == np.float64
+    np.testing.assert_allclose(losses, [by_hand(weights, intercepts, rows[i]) for i in items], rtol=1e-6)
+
+
+def test_a_step_for_every_batch() -> None:
+    data = blobs()
+    model = Scikit(batch=10, ascent="batch")
+    model.prepare(data)
+    model.fit(everything(data), rng=rng())
+    whole = model.perturbed_loss(np.arange(25))
+    parts = [model.perturbed_loss(np.arange(25)[part]) for part in (slice(10), slice(10, 20), slice(20, 25))]
+    np.testing.assert_array_equal(whole, np.concatenate(parts))
+    assert not np.allclose(whole, losses_of(data, everything(data), np.arange(25)))
+
+
+def losses_of(data: Toy, labelled: Labelled, items: Ints, ascent: Ascent = "item", batch: int = 4096) -> Any:
+    model = Scikit(batch=batch, ascent=ascent)
+    model.prepare(data)
+    model.fit(labelled, rng=rng())
+    return model.perturbed_loss(items)
+
+
+def test_batches_make_no_difference_to_the_loss_of_an_item() -> None:
+    data = digits(200)
+    few = Labelled(np.arange(100), data.labels[:100], 10)
+    whole = losses_of(data, few, np.arange(200))
+    np.testing.assert_allclose(losses_of(data, few, np.arange(200), batch=9), whole, rtol=1e-9)
+    np.testing.assert_allclose(losses_of(data, few, np.arange(200), "batch", batch=1), whole, rtol=1e-9)
+
+
+def test_texts_have_a_loss_and_stay_sparse() -> None:
+    texts = ["oil price", "oil barrel", "wheat crop", "wheat price", "price"]
+    data = Toy("texts", texts, np.array([1, 1, 0, 0, 0]))
+    losses = losses_of(data, Labelled(np.arange(4), data.labels[:4], 2), np.arange(5))
+    assert losses.argmax() == 4
+    dense = Toy("features", TfidfVectorizer().fit_transform(texts).toarray(), data.labels)
+    np.testing.assert_allclose(losses, losses_of(dense, Labelled(np.arange(4), data.labels[:4], 2), np.arange(5)))
+
+
+def test_one_class_has_no_loss_and_no_items_have_none() -> None:
+    data = blobs()
+    assert losses_of(data, Labelled(np.array([45]), np.array([1]), 4), np.arange(3)).tolist() == [0, 0, 0]
+    assert losses_of(data, everything(data), np.arange(0)).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *(MultinomialNB(), SGDClassifier(loss="log_loss"), OneVsRestClassifier(LogisticRegression())),
+        *(LogisticRegression(solver="liblinear"), make_pipeline(StandardScaler(), RandomForestClassifier())),
+        make_pipeline(StandardScaler(), LogisticRegression(solver="liblinear")),
+    ],
+    ids=lambda e: re.sub(r"\W+", "-", str(e)),
+)
+def test_an_estimator_without_a_softmax_has_no_loss_and_says_so_beforehand(estimator: Any) -> None:
+    with pytest.raises(
+        ShortlistError, match=r"has no perturbed loss, which SAAL needs; use LogisticRegression \(alone"
+    ):
+        Scikit(estimator).check_perturbed_loss()
+
+
+def test_how_to_ascend_is_one_of_two() -> None:
+    with pytest.raises(ShortlistError, match="ascent must be item or batch, not 'up'"):
+        Scikit(ascent="up")  # type: ignore[arg-type]
+    Scikit(LogisticRegressionCV()).check_perturbed_loss()
+
+
+def test_the_spec_tells_a_step_for_every_batch_and_leaves_the_usual_out() -> None:
+    """So that a campaign from before there was a choice goes on."""
+    assert Scikit(ascent="batch").spec() == {**Scikit().spec(), "ascent": "batch"}
+    assert list(Scikit(ascent="item").spec()) == ["name", "estimator", "batch"]
+
+
+def test_logistic_regression_never_loads_torch() -> None:
+    script = (
+        "import sys; import numpy as np; from types import SimpleNamespace as S\n"
+        "from shortlist import Labelled, Saal, Scikit\n"
+        "model = Scikit(); model.prepare(S(name='x', kind='features', inputs=np.eye(4), test_inputs=None))\n"
+        "model.fit(Labelled(np.arange(3), np.arange(3), 3), rng=np.random.default_rng(0))\n"
+        "losses = model.perturbed_loss(np.arange(4))\n"
+        "print(Saal().select(None, losses=losses, n=1, rng=np.random.default_rng(0)), 'torch' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True).stdout
+    assert said == "[3] False\n"
+
+
+# --- what is kept, and said ------------------------------------------------------------------------------------
 
 
 def test_nothing_is_kept(tmp_path: Path) -> None:

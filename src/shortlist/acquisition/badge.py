@@ -7,8 +7,9 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
 from shortlist.acquisition.method import Sequential, Value
-from shortlist.acquisition.points import TENSOR_TILE, TILE, Dense, Factor, Points, at_least_32_bits
+from shortlist.acquisition.points import Dense, Factor, Points, at_least_32_bits
 from shortlist.acquisition.seeding import Scale, seeds
+from shortlist.acquisition.tiles import bands
 from shortlist.types import Array, Ints, Pool, Rng, ShortlistError
 
 
@@ -94,9 +95,7 @@ class Truncated:
         array([[ 0.   ,  0.375, -0.25 ]])
         """
         xp = array_namespace(probs)
-        step = max(1, TILE // probs.shape[1]) if is_numpy_array(probs) else max(1, TENSOR_TILE // probs.shape[1])
-        parts = [probs[i : i + step, :] for i in range(0, probs.shape[0], step)]
-        classes = xp.concat([_most_probable(part, m) for part in parts])
+        classes = xp.concat([_most_probable(probs[band, :], m) for band in bands(probs, probs.shape[1])])
         return cls(residuals(xp.take_along_axis(probs, classes, axis=1)), classes, int(probs.shape[1]))
 
     @property
@@ -109,13 +108,13 @@ class Truncated:
         rows[xp.arange(at.shape[0], device=device(self.array))[:, None], self.classes[at, :]] = self.array[at, :]
         return rows
 
-    def dots(self, part: slice, centres: Array) -> Array:
-        table = at_least_32_bits(centres.T)  # (L, c)
+    def dots(self, centres: Array, part: slice) -> Array:
+        table = at_least_32_bits(centres)  # (c, L)
         array, classes = self.array[part, :], self.classes[part, :]
         first, *others = range(array.shape[1])
-        inner = array[:, first, None] * table[classes[:, first], :]
-        for j in others:  # a class at a time, so that nothing of the size (m, top, c) is made
-            inner += array[:, j, None] * table[classes[:, j], :]
+        inner = array[None, :, first] * table[:, classes[:, first]]
+        for j in others:  # a class at a time, so that nothing of the size (c, m, top) is made
+            inner += array[None, :, j] * table[:, classes[:, j]]
         return inner
 
     def squares(self) -> Array:

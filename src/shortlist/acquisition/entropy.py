@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from array_api_compat import array_namespace
-
 from shortlist.acquisition.method import Scored
+from shortlist.rows import entropy
 from shortlist.types import Array, Predictions
 
 
@@ -19,10 +17,4 @@ class Entropy(Scored):
     """
 
     def gains(self, batch: Predictions) -> Array:
-        p = batch.probs
-        xp = array_namespace(p)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            h = -xp.vecdot(p, xp.log(p))
-        if bool(xp.any(xp.isnan(h))):  # 0·log 0 = 0: any positive number inside the logarithm gives just that
-            h = -xp.vecdot(p, xp.log(xp.clip(p, xp.finfo(p.dtype).smallest_normal, None)))
-        return xp.clip(h, 0.0, None)  # a certain row may come out at −1e-8
+        return entropy(batch)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from array_api_compat import array_namespace
 
 from shortlist.acquisition.method import Scored
+from shortlist.rows import largest
 from shortlist.types import Array, Predictions
 
 
@@ -18,5 +19,5 @@ class LeastConfident(Scored):
     """
 
     def gains(self, batch: Predictions) -> Array:
-        xp = array_namespace(batch.probs)
-        return xp.clip(1 - xp.max(batch.probs, axis=1), 0.0, None)
+        first = largest(batch)
+        return array_namespace(first).clip(1 - first, 0.0, None)

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 
 from shortlist.acquisition.method import Scored
+from shortlist.rows import largest, second_largest
 from shortlist.types import Array, Predictions
 
 
@@ -19,7 +20,5 @@ class Margin(Scored):
     """
 
     def gains(self, batch: Predictions) -> Array:
-        xp = array_namespace(batch.probs)
-        others = xp.asarray(batch.probs, copy=True)
-        others[xp.arange(others.shape[0], device=device(others)), xp.argmax(others, axis=1)] = 0.0
-        return xp.clip(1 - (xp.max(batch.probs, axis=1) - xp.max(others, axis=1)), 0.0, None)
+        first = largest(batch)
+        return array_namespace(first).clip(1 - (first - second_largest(batch)), 0.0, None)

@@ -16,6 +16,7 @@ from array_api_compat import array_namespace, device, is_array_api_obj
 
 from shortlist.acquisition.scan import Take, scan
 from shortlist.probabilities import check_probs
+from shortlist.rows import takes_batches
 from shortlist.types import Array, Ints, Pool, Predictions, Price, Rng, ShortlistError
 
 PER_ITEM = ("probs", "embeddings", "features", "losses")  # fields of Pool with a row per item
@@ -38,9 +39,24 @@ class Value:
     def __call__(self, gains: Array) -> Array:
         if self.price is None:
             return gains
+        raised = self._raised(gains)
+        return raised / _like(self.price, raised)
+
+    def graded(self, gains: Array, grades: Array) -> Array:
+        """What gains[grades] (n,) are worth, where there are few different ones: each is raised to its power once.
+
+        >>> Value(price=np.array([1.0, 2.0, 4.0]), d=1.0).graded(np.array([0.5, 2.0]), np.array([0, 1, 1]))
+        array([1.5 , 1.5 , 0.75])
+        """
+        if self.price is None:
+            return gains[grades]
+        raised = self._raised(gains)[grades]
+        return raised / _like(self.price, raised)
+
+    def _raised(self, gains: Array) -> Array:
         xp = array_namespace(gains)
         gains = xp.astype(gains, xp.float64)  # in float32, 1 + g makes small gains equal
-        return (1 + gains) ** self.d / _like(self.price, gains)  # eq. 6
+        return (1 + gains) ** self.d  # eq. 6
 
     def of(self, positions: Array) -> Value:
         """What gains of these items alone are worth, on the host."""
@@ -75,7 +91,7 @@ class Method(ABC):
     def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None, **fields: Any) -> Ints:
         """Positions of the n best items of the pool, best first; all of them if there are fewer.
 
-        `pool` is an (m, L) array, a stream of `Predictions`, or a `Pool`; `fields` are short for its fields.
+        `pool` is an (m, L) array, `Logits`, a stream of `Predictions`, or a `Pool`; `fields` are short for its fields.
         `price` (n,) or a function of probabilities matters to `CostAware` only.
         """
         return self.choose(as_pool(pool, fields), n, rng, Value())
@@ -144,7 +160,7 @@ class Sequential(Method):
             (lambda batch: self._require("embeddings", batch.embeddings))
             if "embeddings" in self.needs and pool.embeddings is None
             else None,
-            lambda batch: np.zeros(batch.probs.shape[0]),
+            lambda batch: np.zeros(batch.matrix.shape[0]),
             pricer,
         )
         size = 0 if rows is None else int(rows.shape[0])
@@ -188,10 +204,12 @@ class Sequential(Method):
         xp = array_namespace(rows)
         if not xp.isdtype(rows.dtype, "real floating"):
             raise ShortlistError(f"{self.name}: {field} must be floating point numbers, got {rows.dtype}")
+        # the extremes of an array are finite just if all of it is, and need no array of the same size
+        if 0 in rows.shape or bool(xp.isfinite(xp.max(rows)) & xp.isfinite(xp.min(rows))):
+            return
         finite = xp.isfinite(rows) if wanted == 1 else xp.all(xp.isfinite(rows), axis=1)
-        if rows.shape[0] and not bool(xp.all(finite)):
-            row = int(xp.argmax(xp.astype(~finite, xp.int64)))
-            raise ShortlistError(f"{self.name}: {field} row {row} is not finite")
+        row = int(xp.argmax(xp.astype(~finite, xp.int64)))
+        raise ShortlistError(f"{self.name}: {field} row {row} is not finite")
 
 
 def as_pool(pool: Any, fields: dict[str, Any]) -> Pool:
@@ -216,7 +234,11 @@ def best(worth: Array, n: int) -> Ints:
     array([1, 3, 2])
     """
     xp = array_namespace(worth)
-    return np.asarray(to_numpy(xp.argsort(-worth, stable=True)[:n]), np.int64)
+    size = int(worth.shape[0])
+    among = xp.arange(size, device=device(worth))
+    if 0 < n < size:  # sorting numbers is faster than sorting places: first leave out all that cannot be among them
+        among = xp.nonzero(worth >= xp.sort(worth)[size - n])[0]
+    return np.asarray(to_numpy(among[xp.argsort(-worth[among], stable=True)[:n]]), np.int64)
 
 
 def race(weights: Array, n: int, rng: Rng) -> Ints:
@@ -237,7 +259,9 @@ def to_numpy(array: Array) -> Any:
 
 def _pricer(value: Value) -> Take | None:
     price = value.price
-    return (lambda batch: price(batch.probs)) if callable(price) else None
+    if not callable(price):
+        return None
+    return price if takes_batches(price) else lambda batch: price(batch.probs)
 
 
 def _settled(value: Value, prices: Array | None, name: str, size: int) -> Array | None:

@@ -13,10 +13,11 @@ from typing import Protocol
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
+from shortlist.acquisition.method import to_numpy
+from shortlist.acquisition.tiles import bands
+from shortlist.devices import on_cuda
 from shortlist.types import Array, Ints
 
-TILE = 1 << 20  # distances worked out at once: with their temporaries they stay in the cache
-TENSOR_TILE = 1 << 26  # for tensors, which may live on a device that wants work in large pieces
 AT_ONCE = 1024  # centres measured from together
 
 
@@ -29,8 +30,8 @@ class Factor(Protocol):
     def rows(self, at: Array) -> Array:
         """(m, d) some rows, dense."""
 
-    def dots(self, part: slice, centres: Array) -> Array:
-        """(m, c) products of a run of rows with each of the centres (c, d), summed in at least 32 bits."""
+    def dots(self, centres: Array, part: slice) -> Array:
+        """(c, m) products of the centres (c, d) with a run of rows, summed in at least 32 bits."""
 
     def squares(self) -> Array:
         """(n,) squared norms, in at least 32 bits."""
@@ -47,13 +48,12 @@ class Dense:
     def rows(self, at: Array) -> Array:
         return self.array[at, :]
 
-    def dots(self, part: slice, centres: Array) -> Array:
-        return dots(self.array[part, :], centres)
+    def dots(self, centres: Array, part: slice) -> Array:
+        return dots(centres, self.array[part, :])
 
     def squares(self) -> Array:
         xp = array_namespace(self.array)
-        step = max(1, TENSOR_TILE // max(1, self.array.shape[1]))  # 16 bits are widened a part at a time
-        wide = (at_least_32_bits(self.array[i : i + step, :]) for i in range(0, self.size, step))
+        wide = (at_least_32_bits(self.array[band, :]) for band in bands(self.array, self.array.shape[1]))
         return xp.concat([xp.vecdot(rows, rows) for rows in wide])
 
 
@@ -80,6 +80,11 @@ class Points:
         """(m, c) squared distances between two small groups of positions."""
         return _between(self._centres(these), self._centres(those))
 
+    def on_host(self, at: Array) -> Points:
+        """A few of them, as NumPy arrays."""
+        few = self._centres(at)
+        return Points(tuple(Dense(to_numpy(rows)) for rows in few.rows), to_numpy(few.norms))
+
     def to_centres(self, nearest: Array, centres: Array) -> Array:
         """(n,) squared distances to the nearest centre, once these positions are centres too."""
         return self._to(nearest, self._centres(centres))
@@ -93,20 +98,17 @@ class Points:
 
     def _to(self, nearest: Array, centres: Centres) -> Array:
         xp = array_namespace(nearest)
-        count = int(centres.norms.shape[0])
-        tile = TILE if is_numpy_array(nearest) else TENSOR_TILE
-        step = max(1, tile // max(1, count))
-        parts = [slice(i, min(i + step, self.size)) for i in range(0, self.size, step)]
+        parts = bands(nearest, int(centres.norms.shape[0]))
         return xp.concat([xp.minimum(nearest[part], self._nearest(part, centres)) for part in parts])
 
     def _nearest(self, part: slice, centres: Centres) -> Array:
         """(m,) squared distances of a run of items to the nearest of these centres."""
         xp = array_namespace(self.norms)
-        inner = self.factors[0].dots(part, -2 * centres.rows[0])
+        inner = self.factors[0].dots(-2 * centres.rows[0], part)  # centres first: columns have a quick minimum
         for factor, rows in zip(self.factors[1:], centres.rows[1:], strict=True):
-            inner *= factor.dots(part, rows)
-        inner += centres.norms[None, :]
-        return settled(xp.min(inner, axis=1) + self.norms[part], self.norms[part])
+            inner *= factor.dots(rows, part)
+        inner += centres.norms[:, None]
+        return settled(xp.min(inner, axis=0) + self.norms[part], self.norms[part])
 
     def _centres(self, at: Array) -> Centres:
         return Centres(tuple(factor.rows(at) for factor in self.factors), self.norms[at])
@@ -121,14 +123,23 @@ class Centres:
 
 
 def _between(these: Centres, those: Centres) -> Array:
-    inner = prod(dots(a, b) for a, b in zip(these.rows, those.rows, strict=True))
-    return settled(these.norms[:, None] + those.norms[None, :] - 2 * inner, these.norms[:, None])
+    inner = dots(-2 * these.rows[0], those.rows[0])
+    for a, b in zip(these.rows[1:], those.rows[1:], strict=True):
+        inner *= dots(a, b)
+    inner += these.norms[:, None]
+    inner += those.norms[None, :]
+    return settled(inner, these.norms[:, None])
 
 
 def settled(squared: Array, norms: Array) -> Array:
-    """Squared distances, exactly 0 where they are not more than what rounding leaves of equal points."""
+    """Squared distances, exactly 0 where they are no more than noise."""
     xp = array_namespace(squared)
-    return xp.where(squared <= 16 * xp.finfo(squared.dtype).eps * norms, xp.zeros_like(squared), squared)
+    return xp.where(squared <= noise(norms), xp.zeros_like(squared), squared)
+
+
+def noise(norms: Array) -> Array:
+    """What rounding may leave of the squared distance between equal points of these squared norms."""
+    return 16 * array_namespace(norms).finfo(norms.dtype).eps * norms
 
 
 def dots(a: Array, b: Array) -> Array:
@@ -136,7 +147,7 @@ def dots(a: Array, b: Array) -> Array:
     if a.dtype.itemsize >= 4:
         return a @ b.T
     xp = array_namespace(a)
-    if getattr(a, "is_cuda", False):  # tensor cores multiply 16 bits and sum 32; only the result has to be asked for
+    if on_cuda(a):  # tensor cores multiply 16 bits and sum 32; only the result has to be asked for
         return xp.mm(a, b.T, out_dtype=xp.float32)
     return at_least_32_bits(a) @ at_least_32_bits(b).T
 

@@ -28,8 +28,8 @@ PROPOSALS = 256  # a block: more need fewer passes over the data, and are refuse
 TRACKED = 512
 
 
-def seeds(points: Points, n: int, rng: Rng, value: Value, scale: Scale = "sum") -> Ints:
-    """n positions: the first is worth most, each next is drawn by what D² / ΣD² (or D² / max D²) is worth.
+def seeds(points: Points, n: int, rng: Rng, value: Value, scale: Scale = "sum", *, first: int | None = None) -> Ints:
+    """n positions: the first is given or worth most, each next is drawn by what D² / ΣD² (or D² / max D²) is worth.
 
     >>> from shortlist.acquisition.points import Dense
     >>> line = Points.of(Dense(np.array([[8.0], [8.0], [9.0], [9.0]])))
@@ -37,6 +37,8 @@ def seeds(points: Points, n: int, rng: Rng, value: Value, scale: Scale = "sum") 
     [2, 1]
     """
     search = _Search(points, value, scale)
+    if first is not None:
+        search.take([first])
     while len(search.chosen) < n:
         whole = search.whole()
         if not whole > 0:  # everything left sits on a seed
@@ -69,7 +71,7 @@ class _Search:
     value: Value
     scale: Scale
     chosen: list[int] = field(default_factory=list)
-    nearest: Array = field(init=False)  # (n,) D²; at first, to the origin
+    nearest: Array = field(init=False)  # (n,) D²; before the first seed, to the origin
     open: Array = field(init=False)  # (n,)
 
     def __post_init__(self) -> None:
@@ -82,8 +84,10 @@ class _Search:
         return float(xp.sum(self.nearest) if self.scale == "sum" else xp.max(self.nearest))
 
     def take(self, positions: list[int]) -> None:
+        xp = array_namespace(self.nearest)
         where = as_index(np.asarray(positions, np.int64), self.nearest)
-        self.nearest = self.points.to_centres(self.nearest, where)
+        so_far = self.nearest if self.chosen else xp.full_like(self.nearest, xp.inf)  # the origin is no seed
+        self.nearest = self.points.to_centres(so_far, where)
         self.nearest[where] = 0.0
         self.open[where] = False
         self.chosen += positions

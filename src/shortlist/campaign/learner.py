@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from array_api_compat import array_namespace, device
 
 from shortlist.acquisition.method import to_numpy
 from shortlist.campaign.evaluation import Score, score
+from shortlist.campaign.features import features_of
 from shortlist.campaign.identity import Identities
 from shortlist.campaign.resolution import Resolution
 from shortlist.probabilities import check_probs, without
@@ -71,12 +72,12 @@ class Learner:
         """Only what an acquisition needs is computed; the rest stays None."""
         at = self.known.positions[items]
         labelled = self.known.positions[np.asarray(sorted(found.labels), np.int64)]
-        features = self.dataset.features
+        features = features_of(self.dataset) if needs & {"features", "labelled_features"} else None
         return Pool(
             probs=self.predictions(items, found) if needs & {"probs", "embeddings"} else None,
-            features=features[at] if "features" in needs and features is not None else None,
+            features=None if features is None else features[at],
             labelled_embeddings=self._embeddings(labelled) if "labelled_embeddings" in needs else None,
-            labelled_features=features[labelled] if "labelled_features" in needs and features is not None else None,
+            labelled_features=None if features is None else features[labelled],
             losses=self.model.perturbed_loss(at) if "losses" in needs else None,
             size=len(items),
             n_classes=len(self.known.classes),
@@ -126,7 +127,7 @@ class _Read:
     def __iter__(self) -> Iterator[Predictions]:
         start = 0
         for batch in self.stream:
-            rows, width = batch.probs.shape
+            rows, width = batch.matrix.shape
             if width != self.n_classes:
                 raise ShortlistError(f"model: it predicts {width} classes, and the campaign has {self.n_classes}")
             yield self._without(batch, start, start + rows)
@@ -139,7 +140,7 @@ class _Read:
             return batch
         probs, mask = batch.probs, _mask(self.rejected[start:stop], self.n_classes)
         mask = array_namespace(probs).asarray(mask, device=device(probs))
-        return replace(batch, probs=without(check_probs(probs, first=start), mask))
+        return Predictions(without(check_probs(probs, first=start), mask), batch.embeddings)
 
 
 def _mask(rejected: Sequence[Collection[int]], n_classes: int) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shortlist.campaign.config import describe
+from shortlist.campaign.features import features_of
 from shortlist.campaign.stopping import Stopping
 from shortlist.plans import QueryDesign
 from shortlist.queries.oracle import Oracle
@@ -67,10 +68,16 @@ class Settings:
             )
         if self.stop.watches_accuracy and not self.holdout and self.dataset.test_labels is None:
             raise ShortlistError("stop: accuracy is not known with neither a test split nor a holdout; set holdout")
-        if self.acquisition.needs & {"features", "labelled_features"} and self.dataset.features is None:
+        if self.acquisition.needs & {"features", "labelled_features"} and features_of(self.dataset) is None:
+            method = getattr(self.acquisition, "inner", self.acquisition)  # the one that looks at them
             raise ShortlistError(
-                f"acquisition: {type(self.acquisition).__name__} needs features, and the dataset has none"
+                f"acquisition: {type(method).__name__} needs features, and the dataset has none; "
+                "give it some, one row per item, as Arrays(inputs, features=…)"
             )
+        if "losses" in self.acquisition.needs:
+            _check_part("model", self.model, (("perturbed_loss",), "Scikit(LogisticRegression())"))
+            if hasattr(self.model, "check_perturbed_loss"):
+                self.model.check_perturbed_loss()
 
     def remarks(self) -> list[str]:
         """What is allowed and worth a word all the same."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.svm import SVC
@@ -130,6 +130,9 @@ class KernelSVM:
         return self._stream(np.arange(len(self._test.kernel)), self._test)
 
     def perturbed_loss(self, items: Ints) -> Array:
+        return self.check_perturbed_loss()
+
+    def check_perturbed_loss(self) -> NoReturn:
         raise ShortlistError(
             f"{self!r} has no perturbed loss, which SAAL needs; use a network, or another acquisition function"
         )

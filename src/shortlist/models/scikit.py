@@ -6,14 +6,17 @@ import re
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 
 from shortlist.models.cores import on_one_thread
 from shortlist.models.encode import Matrix, encode
+from shortlist.models.perturbed_linear import Ascent, perturbed_losses
 from shortlist.models.stream import Batches
 from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
 
@@ -31,6 +34,9 @@ class Scikit:
     Classes that have no label yet get probability 0. Partial labels are left aside: scikit-learn has no place
     for them. Every `random_state` of the estimator, however deeply nested, is set from the round's generator.
 
+    Logistic regression, alone or at the end of a pipeline, has a perturbed loss for SAAL: after a step up the loss of
+    each item by itself or, with `ascent="batch"`, up the mean loss of every `batch` items.
+
     >>> from types import SimpleNamespace
     >>> model = Scikit()
     >>> model.prepare(SimpleNamespace(name="line", kind="features", inputs=[[-1.0], [1.0], [2.0]], test_inputs=None))
@@ -40,7 +46,7 @@ class Scikit:
     [[1. 0. 0.]]
     """
 
-    def __init__(self, estimator: Any | None = None, batch: int = 4096) -> None:
+    def __init__(self, estimator: Any | None = None, batch: int = 4096, ascent: Ascent = "item") -> None:
         estimator = LogisticRegression(C=30, max_iter=1000) if estimator is None else estimator
         if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
             raise ShortlistError(
@@ -49,8 +55,11 @@ class Scikit:
             )
         if batch < 1:
             raise ShortlistError(f"batch must be at least 1, not {batch}")
+        if ascent not in get_args(Ascent):
+            raise ShortlistError(f"ascent must be item or batch, not {ascent!r}")
         self.estimator = estimator
         self.batch = batch
+        self.ascent = ascent
         self._train: Matrix | None = None
         self._test: Matrix | None = None
         self._fitted: _Fitted | None = None
@@ -64,7 +73,9 @@ class Scikit:
         >>> Scikit().spec()
         {'name': 'scikit', 'estimator': 'LogisticRegression(C=30, max_iter=1000)', 'batch': 4096}
         """
-        return {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
+        said = {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
+        # campaigns from before there was a choice do not say it, and are to go on
+        return said if self.ascent == "item" else {**said, "ascent": self.ascent}
 
     def prepare(self, dataset: Dataset) -> None:
         self._train, self._test = encode(dataset)
@@ -92,9 +103,22 @@ class Scikit:
         return self._stream(np.arange(self._test.shape[0]), self._test)
 
     def perturbed_loss(self, items: Ints) -> Array:
-        raise ShortlistError(
-            f"{self!r} has no perturbed loss, which SAAL needs; use a network, or another acquisition function"
-        )
+        self.check_perturbed_loss()
+        matrix, fitted = self._learnt(self._train)
+        if fitted.estimator is None:  # one class is never wrong
+            return np.zeros(len(items))
+        parts = [items[start : start + self.batch] for start in range(0, len(items), self.batch)]
+        return np.concatenate([np.empty(0), *(_losses(fitted.estimator, matrix[p], self.ascent) for p in parts)])
+
+    def check_perturbed_loss(self) -> None:
+        last = _last(self.estimator)
+        # up to scikit-learn 1.7 a `multi_class` that somebody set may mean something else than a softmax
+        usual = getattr(last, "multi_class", "auto") in ("auto", "deprecated")
+        if not (isinstance(last, LogisticRegression) and last.solver != "liblinear" and usual):
+            raise ShortlistError(
+                f"{self!r} has no perturbed loss, which SAAL needs; use LogisticRegression (alone or as the last step "
+                "of a Pipeline, with any solver but liblinear), a network, or another acquisition function"
+            )
 
     def save(self, folder: Path) -> None:
         """Keeps nothing: an estimator is cheap to fit again, and nothing here is ever pickled."""
@@ -103,10 +127,14 @@ class Scikit:
         return False
 
     def _stream(self, rows: Ints, matrix: Matrix | None) -> Stream:
+        matrix, fitted = self._learnt(matrix)
+        # The stream holds on to this fit, so it says the same even after the next one.
+        return Batches(rows, self.batch, partial(_predict, fitted, matrix))
+
+    def _learnt(self, matrix: Matrix | None) -> tuple[Matrix, _Fitted]:
         if matrix is None or self._fitted is None:
             raise ShortlistError(f"{self!r} has learnt nothing yet; call prepare and fit before predict")
-        # The stream holds on to this fit, so it says the same even after the next one.
-        return Batches(rows, self.batch, partial(_predict, self._fitted, matrix))
+        return matrix, self._fitted
 
 
 def _predict(fitted: _Fitted, matrix: Matrix, rows: Ints) -> Predictions:
@@ -129,6 +157,29 @@ def _seen_probs(fitted: _Fitted, inputs: Matrix) -> Floats:
         )
     normalised: Floats = probs / totals
     return normalised
+
+
+def _last(estimator: Any) -> Any:
+    """What a pipeline, or a pipeline in one, ends in."""
+    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+
+
+def _as_the_last_sees(estimator: Any, inputs: Matrix) -> Matrix:
+    if not isinstance(estimator, Pipeline):
+        return inputs
+    for _, step in estimator.steps[:-1]:  # a slice of the pipeline would refuse steps that have nothing to learn
+        inputs = inputs if step in (None, "passthrough") else step.transform(inputs)
+    return _as_the_last_sees(estimator.steps[-1][1], inputs)
+
+
+def _losses(estimator: Any, inputs: Matrix, ascent: Ascent) -> Floats:
+    """(n,) perturbed losses by a logistic regression, fitted, at the end of whatever comes before it."""
+    seen = _as_the_last_sees(estimator, inputs)
+    rows = seen if sparse.issparse(seen) else np.asarray(seen, np.float64)
+    weights, intercepts = (np.asarray(a, np.float64) for a in (_last(estimator).coef_, _last(estimator).intercept_))
+    if len(weights) == 1:  # two classes: the first one's logit is 0
+        weights, intercepts = np.pad(weights, ((1, 0), (0, 0))), np.pad(intercepts, (1, 0))
+    return on_one_thread(partial(perturbed_losses, weights, intercepts, rows, per=ascent))
 
 
 def _seeded(estimator: Any, rng: Rng) -> Any:

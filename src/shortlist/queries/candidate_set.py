@@ -21,7 +21,8 @@ from shortlist.conformal import (
 from shortlist.costs import Bits
 from shortlist.plans import Plan, conventional, shortlisted
 from shortlist.probabilities import check_labels, check_probs
-from shortlist.types import Array, CostModel, ShortlistError
+from shortlist.rows import as_batch, count_at_least, of_batches
+from shortlist.types import Array, CostModel, Predictions, ShortlistError
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,14 @@ class CandidateSet:
     def at(self, alpha: float | None, threshold: float | None) -> Self:
         return replace(self, alpha=alpha, threshold=threshold)
 
-    def price(self, probs: Array) -> Array:
+    @of_batches
+    def price(self, probs: Array | Predictions) -> Array:
+        batch = as_batch(probs)
         if not self.threshold:
-            return conventional(probs).expected(self.cost)
-        xp = array_namespace(probs)
-        sizes = set_sizes(self.score(probs), self.threshold)
-        return xp.take(price_table(probs.shape[1], self.alpha or 0.0, self.cost, probs), sizes)
+            return conventional(batch.matrix).expected(self.cost)
+        sizes = self._sizes(batch, self.threshold)
+        table = price_table(batch.matrix.shape[1], self.alpha or 0.0, self.cost, sizes)
+        return array_namespace(table).take(table, sizes)
 
     def plan(self, probs: Array) -> Plan:
         check_probs(probs)
@@ -90,3 +93,9 @@ class CandidateSet:
             return conventional(probs)
         conformity = self.score(probs)
         return shortlisted(probs, members(conformity, self.threshold), self.alpha or 0.0)
+
+    def _sizes(self, batch: Predictions, threshold: float) -> Array:
+        """(n,) how many classes conform; for LAC without a matrix of conformities, which logits would have to make."""
+        if isinstance(self.score, LAC):
+            return count_at_least(batch, threshold)
+        return set_sizes(self.score(batch.probs), threshold)

@@ -6,7 +6,8 @@ from shortlist.costs import Bits
 from shortlist.plans import Plan, conventional
 from shortlist.probabilities import check_probs
 from shortlist.queries.uncalibrated import Uncalibrated
-from shortlist.types import Array, CostModel
+from shortlist.rows import as_batch, of_batches
+from shortlist.types import Array, CostModel, Predictions
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,9 @@ class Conventional(Uncalibrated):
 
     cost: CostModel = Bits()
 
-    def price(self, probs: Array) -> Array:
-        return conventional(probs).expected(self.cost)
+    @of_batches
+    def price(self, probs: Array | Predictions) -> Array:
+        return conventional(as_batch(probs).matrix).expected(self.cost)
 
     def plan(self, probs: Array) -> Plan:
         return conventional(check_probs(probs))

@@ -9,7 +9,8 @@ from shortlist.costs import Bits
 from shortlist.plans import Plan, nested
 from shortlist.probabilities import check_probs
 from shortlist.queries.uncalibrated import Uncalibrated
-from shortlist.types import Array, CostModel
+from shortlist.rows import as_batch, of_batches
+from shortlist.types import Array, CostModel, Predictions
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,11 @@ class OneBit(Uncalibrated):
 
     cost: CostModel = Bits()
 
-    def price(self, probs: Array) -> Array:
-        hit, _ = costs_by_size(probs.shape[1], self.cost, probs)
-        xp = array_namespace(probs)
-        return xp.full(probs.shape[0], float(hit[1]), dtype=hit.dtype, device=device(probs))
+    @of_batches
+    def price(self, probs: Array | Predictions) -> Array:
+        given = as_batch(probs).matrix
+        hit, _ = costs_by_size(given.shape[1], self.cost, given)
+        return array_namespace(hit).zeros(given.shape[0], dtype=hit.dtype, device=device(hit)) + hit[1]
 
     def plan(self, probs: Array) -> Plan:
         return nested(check_probs(probs), [[1]], reach=0.0, exhaustive=False)
