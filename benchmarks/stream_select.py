@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from alone import MEGABYTE, give_back, memory, set_mark_back
 from bench import Report, best_of, realistic
 
 from shortlist.acquisition.cost_aware import CostAware
@@ -27,7 +27,6 @@ from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import Predictions
 
 N, N_CLASSES, BATCH, PICK = 1_210_000, 1_000, 10_000, 60_000
-MEGABYTE = 1 << 20
 
 
 class Pool:
@@ -46,16 +45,6 @@ class Pool:
             yield Predictions(batch)
 
 
-def memory(mark: str) -> int:
-    """VmRSS, what this process holds, or VmHWM, the most it has held since the mark was set back; in bytes (Linux)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(mark))
-
-
-def set_mark_back() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
 def authors_way(probs: Any, threshold: float, xp: Any) -> Any:
     """Entropy, then each row's set by a loop, then prices from the sizes."""
     entropy = -(probs * xp.log(probs)).sum(1)
@@ -72,6 +61,7 @@ def main() -> None:
     method.select(probs, n=10, rng=rng, price=query.price)  # everything is imported and warm
 
     pool = Pool(N // BATCH)
+    give_back()
     set_mark_back()
     before = memory("VmRSS") + pool.block.nbytes  # and one batch
     start = time.perf_counter()
@@ -83,13 +73,16 @@ def main() -> None:
     ours = best_of(5, lambda: method.select(batch, n=PICK, rng=rng, price=query.price)) / BATCH
     in_numpy = best_of(3, lambda: authors_way(batch, query.threshold or 0.0, np)) / BATCH
 
-    report = Report(f"{PICK:,} of {N:,} × {N_CLASSES:,} by CostAware(Entropy()), a stream of {BATCH:,}")
-    report.bar("peak memory above one batch", f"{above:.0f} MB", "< 300 MB", above < 300)
-    report.line("the pool itself would take", f"{4 * N * N_CLASSES / MEGABYTE:,.0f} MB")
-    report.line("one pass", f"{seconds - pool.seconds:.1f} s, and {pool.seconds:.1f} s to make the batches")
+    note = "Per item: one pass (checks, entropy, set size, price) beside an entropy and a Python loop over rows."
+    title = f"{PICK:,} of {N:,} × {N_CLASSES:,} by CostAware(Entropy()), a stream of {BATCH:,}"
+    report = Report(title, note=note, seeds=(0, 1))
+    report.measured("peak memory above one batch", {"MB": above}, at_most={"MB": 300})
+    report.measured("the pool itself would take", {"MB": 4 * N * N_CLASSES / MEGABYTE})
+    made = f"and {pool.seconds:.1f} s to make the batches"
+    report.measured("one pass", {"s": seconds - pool.seconds}, note=made)
     assert len(set(picks.tolist())) == PICK
-    report.line("per item, ours", f"{1e6 * ours:.2f} µs")
-    report.line("per item, a loop over NumPy rows", f"{1e6 * in_numpy:.2f} µs, {in_numpy / ours:.1f}×")
+    report.measured("per item, ours", {"µs": 1e6 * ours})
+    report.measured("per item, a loop over NumPy rows", {"µs": 1e6 * in_numpy, "×": in_numpy / ours})
     compare_with_torch(report, batch, query.threshold, ours)
     report.finish()
 
@@ -103,12 +96,8 @@ def compare_with_torch(report: Report, batch: Any, threshold: float, ours: float
     report.packages = (*report.packages, "torch")
     rows = torch.from_numpy(batch)
     theirs = best_of(3, lambda: authors_way(rows, threshold, torch)) / BATCH
-    report.bar(
-        "per item, the authors' loop over torch rows",
-        f"{1e6 * theirs:.2f} µs, {theirs / ours:.1f}×",
-        "≥ 5×",
-        theirs >= 5 * ours,
-    )
+    what = "per item, the authors' loop over torch rows"
+    report.measured(what, {"µs": 1e6 * theirs, "×": theirs / ours}, at_least={"×": 5})
 
 
 if __name__ == "__main__":
