@@ -13,8 +13,8 @@ import triton
 import triton.language as tl
 
 WIDEST = 1 << 14  # classes: a wider row does not fit into the registers of one program
-TILE = 1 << 11  # logits held by one program, if a row is no longer than that
-PER_THREAD = 16  # logits held by one thread
+TILE = 1 << 12  # logits held by one program, if a row is no longer than that
+PER_THREAD = 32  # logits held by one thread
 DTYPES = (torch.bfloat16, torch.float16, torch.float32)  # float64 logits keep their precision on the plain path
 
 
