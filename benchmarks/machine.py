@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 ROOT = Path(__file__).parents[1]
 BUSY = 0.2  # cores at work for others, above which times are not to be trusted
@@ -75,13 +76,15 @@ def _version(package: str) -> str:
 
 
 def commit() -> str:
-    """The code that was measured; a machine without the repository is told by COMMIT."""
+    """The code that was measured; a machine with a copy of it is told by COMMIT."""
+    if "COMMIT" in os.environ:
+        return os.environ["COMMIT"]
     try:
         named = _git("rev-parse", "--short", "HEAD")
-        changed = _git("status", "--porcelain", "--", "src", "benchmarks/*.py")
+        changes = _git("diff", "HEAD", "--", "src", "benchmarks/*.py")
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("COMMIT", "unknown")
-    return f"{named} and changes" if changed else named
+        return "unknown"
+    return f"{named} and changes {crc32(changes.encode()):08x}" if changes else named
 
 
 def _git(*arguments: str) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,10 @@ def test_numpy_has_no_sixteen_bits_of_this_kind() -> None:
 
 @each_backend
 def test_half_as_wide_embeddings_may_stand_beside_probabilities(backend: Backend) -> None:
-    for mine, other in ((np.float32, np.float64), (np.float64, np.float32)):
-        probs, h = softmax(30, 6).astype(mine), embeddings(30).astype(other)
-        assert len(Badge().select(probs, embeddings=h, n=9, rng=rng())) == 9
+    usual = Badge().select(softmax(30, 6), embeddings=embeddings(30), n=9, rng=rng())
+    for dtype in ("float32", "float64"):
+        h = replace(backend, dtype=dtype)(embeddings(30))
+        assert Badge().select(backend(softmax(30, 6)), embeddings=h, n=9, rng=rng()).tolist() == usual.tolist()
 
 
 # --- keeping the most probable classes only --------------------------------------------------------------------

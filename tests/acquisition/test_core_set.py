@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,28 @@ def test_far_from_the_origin_the_picks_are_the_same() -> None:
     near, far = (CoreSet().select(None, embeddings=e, n=40, rng=np.random.default_rng(0)) for e in (z, z + 1000))
     in_float32 = CoreSet().select(None, embeddings=(z + 1000).astype(np.float32), n=40, rng=np.random.default_rng(0))
     assert near.tolist() == far.tolist() == in_float32.tolist()
+
+
+@each_backend
+def test_labelled_rows_of_another_width_of_number(backend: Backend) -> None:
+    z = np.random.default_rng(0).standard_normal((30, 4))
+    usual = CoreSet().select(None, embeddings=z, labelled_embeddings=z[:2], n=9, rng=np.random.default_rng(0))
+    for dtype in ("float32", "float64"):
+        known = replace(backend, dtype=dtype)(z[:2])
+        picks = CoreSet().select(
+            None, embeddings=backend(z), labelled_embeddings=known, n=9, rng=np.random.default_rng(0)
+        )
+        assert picks.tolist() == usual.tolist()
+
+
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+def test_sixteen_bits_with_large_norms(name: str) -> None:
+    if name == "torch":
+        pytest.importorskip("torch", reason="torch is not installed")
+    z = (np.random.default_rng(0).standard_normal((600, 64)) * 40).astype(np.float16)
+    usual = CoreSet().select(None, embeddings=z.astype(np.float64), n=50, rng=np.random.default_rng(0))
+    given = Backend(name, "float16")(z)
+    assert CoreSet().select(None, embeddings=given, n=50, rng=np.random.default_rng(0)).tolist() == usual.tolist()
 
 
 def test_whole_numbers_are_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.acquisition.directions import BFLOAT16, Directions, close, cosines, threshold
+from shortlist.acquisition.directions import Directions, close, cosines, threshold
 from shortlist.acquisition.neighbours import Lists, Recomputed, neighbours
 from tests.backends import HAS_TORCH, Backend, Matrix, each_backend, host
 
@@ -56,13 +56,25 @@ def test_products_in_bfloat16_change_nothing(width: int) -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((10, width))[np.arange(300) % 10] + 0.3 * rng.standard_normal((300, width))
     points = Directions.of(torch.from_numpy(x.astype(np.float32)))
-    rough = replace(points, unit=points.unit.to(torch.bfloat16), slack=5 * BFLOAT16)
-    off = (rough.unit @ rough.unit.T).double() - torch.from_numpy(
-        (points.unit.double() @ points.unit.double().T).numpy()
-    )
+    rough = points.rounded()
+    off = (rough.unit.float() @ rough.unit.float().T).double() - points.unit.double() @ points.unit.double().T
     assert float(off.abs().max()) < rough.slack
     for delta in (0.05, 0.3, 0.5, 0.6, 1.2):
         assert pairs(close(rough, rough, threshold(delta))) == pairs(close(points, points, threshold(delta)))
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed")
+def test_all_entries_rounded_the_same_way() -> None:
+    """1/√4065 is as far from a bfloat16 as a number can be, so that every product is off by all it may be."""
+    import torch
+
+    x = torch.ones((2, 4065))
+    x[1, :205] = -1
+    points = Directions.of(x)
+    for delta in (0.4491, 0.45, 0.46):
+        assert pairs(close(points.rounded(), points.rounded(), threshold(delta))) == pairs(
+            close(points, points, threshold(delta))
+        )
 
 
 @each_backend

@@ -34,9 +34,9 @@ def test_small_gains_in_float32_still_differ() -> None:
 
 
 def test_cost_aware_is_checked_when_it_is_made() -> None:
-    with pytest.raises(ShortlistError, match=r"^cost_aware: d must be at least 0, got -1"):
+    with pytest.raises(ShortlistError, match=r"^cost_aware: d must be from 0 to 100, got -1"):
         CostAware(Entropy(), d=-1)
-    with pytest.raises(ShortlistError, match=r"^cost_aware: d must be at least 0, got nan"):
+    with pytest.raises(ShortlistError, match=r"^cost_aware: d must be from 0 to 100, got nan"):
         CostAware(Entropy(), d=float("nan"))
     for wrong in (CostAware(Random()), Entropy, "entropy"):
         with pytest.raises(ShortlistError, match=r"^cost_aware: needs a method to wrap"):

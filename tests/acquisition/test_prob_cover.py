@@ -12,7 +12,8 @@ import pytest
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.prob_cover import ProbCover
 from shortlist.acquisition.purity import purity_radius
-from shortlist.types import Pool, ShortlistError
+from shortlist.logits import Logits
+from shortlist.types import Pool, Predictions, ShortlistError
 from tests.backends import HAS_TORCH, Backend, Matrix, each_backend, softmax
 
 N, DELTA = 80, 0.55
@@ -184,7 +185,7 @@ def test_rows_of_zeros_point_nowhere_and_are_left_to_the_filler(backend: Backend
 @each_backend
 @each_d
 def test_one_item_all_twins_and_everything_in_one_ball(backend: Backend, d: float | None) -> None:
-    assert select(backend, features(1), features(0), d, n=5) == [0]
+    assert select(backend, features(1), features(0), d, n=1) == [0]
     assert select(backend, np.ones((4, 3)), np.ones((0, 3)), d, n=1) == (
         [0] if d is None else [int(prices(4).argmin())]
     )
@@ -219,6 +220,13 @@ def test_without_delta_the_features_give_one(backend: Backend) -> None:
 def test_without_delta_the_number_of_classes_is_needed() -> None:
     with pytest.raises(ShortlistError, match=r"^ProbCover needs delta=…, or the number of classes .* pass n_classes=…"):
         ProbCover().select(None, features=features(), n=3, rng=np.random.default_rng(0))
+
+
+def test_without_delta_any_kind_of_prediction_gives_the_number_of_classes() -> None:
+    x, z = np.random.default_rng(0).standard_normal((40, 6)), np.log(softmax(40, 3))
+    whole = ProbCover().select(softmax(40, 3), features=x, n=9, rng=np.random.default_rng(0))
+    for pool in (Logits(z), Predictions(softmax(40, 3)), [Logits(z[:9]), Logits(z[9:])]):
+        assert ProbCover().select(pool, features=x, n=9, rng=np.random.default_rng(0)).tolist() == whole.tolist()
 
 
 @each_backend

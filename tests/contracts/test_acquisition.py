@@ -205,12 +205,13 @@ def test_same_seed_same_picks(cls: type, costly: bool) -> None:
 def test_a_pool_smaller_than_n_and_none_at_all(cls: type, costly: bool, backend: Backend) -> None:
     method, pool = built(cls, costly), a_pool(backend=backend)
     price = backend(prices(40))
-    assert sorted(method.select(pool, n=99, rng=rng(), price=price).tolist()) == list(range(40))
+    with pytest.warns(UserWarning, match=f"^{cls.__name__}: 99 picks are asked of a pool of 40 items; it picks all"):
+        assert sorted(method.select(pool, n=99, rng=rng(), price=price).tolist()) == list(range(40))
     assert method.select(pool, n=0, rng=rng(), price=price).tolist() == []
     empty = rearranged(pool, np.empty(0, np.int64))
-    assert method.select(empty, n=3, rng=rng(), price=price[:0]).tolist() == []
-    assert method.select(empty, n=3, rng=rng(), price=lambda p: p[:, 0]).tolist() == []
-    assert method.select([], n=3, rng=rng(), price=lambda p: p[:, 0]).tolist() == []
+    for nothing, given in ((empty, price[:0]), (empty, lambda p: p[:, 0]), ([], lambda p: p[:, 0])):
+        with pytest.warns(UserWarning, match=f"^{cls.__name__}: 3 picks are asked of a pool of 0 items"):
+            assert method.select(nothing, n=3, rng=rng(), price=given).tolist() == []
 
 
 @each_method
@@ -373,7 +374,10 @@ def test_a_missing_field_is_refused_by_name(cls: type, costly: bool) -> None:
 @each_wrapping
 def test_labelled_rows_may_be_missing_in_the_first_round(cls: type, costly: bool) -> None:
     pool = replace(a_pool(), labelled_embeddings=None, labelled_features=None)
-    assert len(built(cls, costly).select(pool, n=3, rng=rng(), price=prices(40))) == 3
+    missing = built(cls, costly).select(pool, n=3, rng=rng(), price=prices(40))
+    assert len(missing) == 3
+    none = replace(pool, labelled_embeddings=np.empty((0, 5)), labelled_features=np.empty((0, 4)))
+    assert built(cls, costly).select(none, n=3, rng=rng(), price=prices(40)).tolist() == missing.tolist()
 
 
 @each_method

@@ -124,4 +124,5 @@ def test_logits_and_probabilities_may_share_a_stream(cls: type, costly: bool) ->
 @each_wrapping
 def test_no_logits_at_all(cls: type, costly: bool) -> None:
     pool = Pool(probs=Logits(np.empty((0, 6)), np.empty((0, 5))), features=np.empty((0, 4)), losses=np.empty(0))
-    assert built(cls, costly).select(pool, n=3, rng=rng(), price=PRICES["lac"]).tolist() == []
+    with pytest.warns(UserWarning, match="3 picks are asked of a pool of 0 items"):
+        assert built(cls, costly).select(pool, n=3, rng=rng(), price=PRICES["lac"]).tolist() == []

@@ -102,6 +102,10 @@ class Truncated:
     def size(self) -> int:
         return int(self.array.shape[0])
 
+    @property
+    def width(self) -> int:
+        return int(self.array.shape[1])
+
     def rows(self, at: Array) -> Array:
         xp = array_namespace(self.array)
         rows = xp.zeros((at.shape[0], self.n_classes), dtype=self.array.dtype, device=device(self.array))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from array_api_compat import array_namespace, device
 
 from shortlist.acquisition.method import Sequential, Value, to_numpy
-from shortlist.acquisition.points import Dense, Points, as_index, largest, noise
+from shortlist.acquisition.points import Dense, Points, as_index, largest
 from shortlist.types import Array, Floats, Ints, Pool, Rng
 
 SOME, FEW = 4096, 256  # items a search among all looks at, and one among some
@@ -48,6 +48,8 @@ def _centred(z: Array, labelled: Array | None) -> tuple[Points, Points | None]:
     """Embeddings as points, moved to their middle if that is far: large norms would drown small distances."""
     xp = array_namespace(z)
     points = Points.of(Dense(z))
+    if labelled is not None:
+        labelled = xp.astype(labelled, z.dtype, copy=False) if labelled.shape[0] else None
     centre = xp.mean(z[:: max(1, z.shape[0] // 1024), :], axis=0)  # where it is exactly does not matter
     if bool(xp.vecdot(centre, centre) > xp.mean(points.norms) / 2):
         points, labelled = Points.of(Dense(z - centre)), None if labelled is None else labelled - centre
@@ -143,7 +145,7 @@ class _Few:
     def __init__(
         self, points: Points, value: Value, left: Floats, open_: npt.NDArray[np.bool_], bound: float, least: float
     ) -> None:
-        self.rows, self.norms, self.noise = points.factors[0].rows(slice(None)), points.norms, noise(points.norms)
+        self.rows, self.norms, self.noise = points.factors[0].rows(slice(None)), points.norms, points.noise
         self.doubled = -2 * self.rows
         self.value, self.left, self.open, self.bound, self.least = value, left, open_, bound, least
 

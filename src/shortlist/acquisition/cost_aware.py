@@ -22,8 +22,8 @@ class CostAware:
     d: float = 0.3
 
     def __post_init__(self) -> None:
-        if not self.d >= 0:
-            raise ShortlistError(f"cost_aware: d must be at least 0, got {self.d}")
+        if not 0 <= self.d <= 100:  # 2^d is as far as numbers go; the paper has d = 0.3 and 1.2
+            raise ShortlistError(f"cost_aware: d must be from 0 to 100, got {self.d}")
         if not isinstance(self.inner, Method):
             raise ShortlistError(f"cost_aware: needs a method to wrap, such as Entropy(), got {self.inner!r}")
 

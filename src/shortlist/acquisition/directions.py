@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from shortlist.acquisition.points import dots
 from shortlist.acquisition.tiles import bands
 from shortlist.devices import on_cuda
 from shortlist.types import Array
 
-BFLOAT16 = 2.0**-9  # what rounding to bfloat16 may take from a number below 1
+BFLOAT16 = 2.0**-8  # the share of a number that rounding to bfloat16 may take
 NOTHING = 2.0**-48  # squared distances below it are rounding: duplicates are within every δ
 
 
@@ -54,11 +55,13 @@ class Directions:
 
     def coarse(self) -> Directions:
         """The same with products in bfloat16 where tensor cores make that many times faster."""
-        if not on_cuda(self.unit) or self.rows.dtype.itemsize == 8:
-            return self
+        return self.rounded() if on_cuda(self.unit) and self.rows.dtype.itemsize < 8 else self
+
+    def rounded(self) -> Directions:
+        """Multiplied in bfloat16: both rows are rounded, and tensor cores sum with less care."""
         xp = array_namespace(self.unit)
-        # rounded are both rows, their product, the threshold it is compared with, and maybe a sum halfway
-        return replace(self, unit=xp.astype(self.unit, xp.bfloat16), slack=5 * BFLOAT16)
+        slack = 2 * BFLOAT16 + BFLOAT16**2 + 4 * self.slack
+        return replace(self, unit=xp.astype(self.unit, xp.bfloat16), slack=slack)
 
 
 def threshold(delta: float) -> float:
@@ -87,7 +90,7 @@ def close(a: Directions, b: Directions, above: float) -> tuple[Array, Array]:
     (array([0, 0]), array([0, 1]))
     """
     xp = array_namespace(a.unit)
-    products = xp.reshape(a.unit @ b.unit.T, (-1,))
+    products = xp.reshape(dots(a.unit, b.unit), (-1,))
     found = xp.nonzero(products > above - a.slack)[0]
     i, j = found // b.size, found % b.size
     unsure = xp.nonzero(xp.astype(products[found], xp.float64) <= above + a.slack)[0]

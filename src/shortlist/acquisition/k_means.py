@@ -11,8 +11,8 @@ from shortlist.acquisition.seeding import drawn, seeds
 from shortlist.acquisition.tiles import bands
 from shortlist.types import Array, Floats, Ints, Rng
 
-SPARE = 3  # candidates drawn for every centre to start from
-SAMPLE = 16  # items drawn for every candidate, to choose it from
+SPARE = 2  # candidates drawn for every centre to start from
+SAMPLE = 8  # items drawn for every candidate, to choose it from
 MANY = 2048  # centres for which there are no candidates to spare: all distances between them are made
 
 
@@ -65,7 +65,7 @@ def _move(z: Array, moved: Array, old: Array, new: Array, sums: Array, counts: A
     By products with a matrix of −1 and 1: single additions side by side would round differently every time.
     """
     xp = array_namespace(z)
-    for band in bands(moved, counts.shape[0]):
+    for band in bands(moved, max(sums.shape)):
         items = moved[band]
         each = xp.arange(items.shape[0], device=device(z))
         steps = xp.zeros((items.shape[0], counts.shape[0]), dtype=z.dtype, device=device(z))
@@ -98,7 +98,7 @@ def _greedy(squared: Any, weights: Floats, k: int, rng: Rng) -> Ints:
     nearest = np.ones(len(weights))
     chosen = np.empty(k, np.int64)
     for i in range(k):
-        drafts = to_numpy(drawn(weights * nearest, rng.random(tries)))
+        drafts = drawn(weights * nearest, rng.random(tries))
         left = squared[drafts] if i == 0 else np.minimum(nearest, squared[drafts])
         best = int((left @ weights).argmin())
         chosen[i], nearest = drafts[best], left[best]

@@ -7,6 +7,7 @@ draws through one hook, `Value`: the gain itself, or (1 + g)^d / price. That is 
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -89,7 +90,7 @@ class Method(ABC):
         return type(self).__name__
 
     def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None, **fields: Any) -> Ints:
-        """Positions of the n best items of the pool, best first; all of them if there are fewer.
+        """Positions of the n best items of the pool, best first; all of them, with a warning, if there are fewer.
 
         `pool` is an (m, L) array, `Logits`, a stream of `Predictions`, or a `Pool`; `fields` are short for its fields.
         `price` (n,) or a function of probabilities matters to `CostAware` only.
@@ -103,6 +104,13 @@ class Method(ABC):
 
     @abstractmethod
     def _choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints: ...
+
+    def _at_most(self, n: int, size: int) -> int:
+        """n, or as many as there are, with a word about it."""
+        if n > size:
+            told = f"{self.name}: {n} picks are asked of a pool of {size} items; it picks all of them"
+            warnings.warn(told, stacklevel=5)  # whoever called select
+        return min(n, size)
 
     def _require(self, field: str, found: Array | None) -> Array:
         if found is None:
@@ -118,6 +126,7 @@ class Scored(Method):
     def _choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
         self._require("probs", pool.probs)
         gains, prices = scan(pool, self.gains, _pricer(value))
+        n = self._at_most(n, 0 if gains is None else int(gains.shape[0]))
         if gains is None:
             return np.empty(0, np.int64)
         return best(self._finite(replace(value, price=_settled(value, prices, self.name, gains.shape[0]))(gains)), n)
@@ -137,16 +146,16 @@ class Sequential(Method):
 
     def _choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
         pool, prices = self._gathered(pool, _pricer(value))
-        if pool.size == 0:
-            return np.empty(0, np.int64)
-        size = self._check_sizes(pool)
-        if min(n, size) == 0:
+        size = 0 if pool.size == 0 else self._check_sizes(pool)
+        n = self._at_most(n, size)
+        if n == 0:
             return np.empty(0, np.int64)
         price = _settled(value, prices, self.name, size)
-        beside = next((a for a in (getattr(pool, f) for f in PER_ITEM) if is_array_api_obj(a)), None)
+        seen = sorted(PER_ITEM, key=lambda field: (field not in self.needs, field == "probs"))
+        beside = next((a for a in (getattr(pool, field) for field in seen) if is_array_api_obj(a)), None)
         if price is not None and beside is not None:
             price = _like(price, beside)  # once, not with every pick
-        return self.pick(replace(pool, size=size), min(n, size), rng, replace(value, price=price))
+        return self.pick(replace(pool, size=size), n, rng, replace(value, price=price))
 
     def _gathered(self, pool: Pool, pricer: Take | None) -> tuple[Pool, Array | None]:
         """The pool with whole arrays for what the method needs, in one pass if it came as a stream."""
@@ -160,12 +169,13 @@ class Sequential(Method):
             (lambda batch: self._require("embeddings", batch.embeddings))
             if "embeddings" in self.needs and pool.embeddings is None
             else None,
-            lambda batch: np.zeros(batch.matrix.shape[0]),
+            lambda batch: np.full(batch.matrix.shape[0], batch.matrix.shape[1]),  # how many rows, how wide
             pricer,
         )
         size = 0 if rows is None else int(rows.shape[0])
         given = pool.embeddings if embeddings is None else embeddings
-        return replace(pool, probs=probs, embeddings=given, size=size), prices
+        n_classes = int(rows[0]) if pool.n_classes is None and rows is not None and size else pool.n_classes
+        return replace(pool, probs=probs, embeddings=given, size=size, n_classes=n_classes), prices
 
     def _check_sizes(self, pool: Pool) -> int:
         """How many items there are, once every field that is needed is there, finite and of one length."""

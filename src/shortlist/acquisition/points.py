@@ -1,12 +1,14 @@
 """Items as points whose distances are worked out in tiles, never all at once.
 
 A point may be a tensor product a ⊗ b ⊗ …, kept as its factors: dot products of products multiply, so squared
-distances ‖x‖² + ‖y‖² − 2 Π(a·a') need no more than the factors. One factor is a plain point.
+distances ‖x‖² + ‖y‖² − 2 Π(a·a') need no more than the factors. One factor is a plain point. On a GPU this asks for
+products in full precision: torch's TF32 has to be off, as it is unless somebody turns it on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from typing import Protocol
 
@@ -27,6 +29,9 @@ class Factor(Protocol):
     @property
     def size(self) -> int: ...
 
+    @property
+    def width(self) -> int: ...
+
     def rows(self, at: Array) -> Array:
         """(m, d) some rows, dense."""
 
@@ -44,6 +49,10 @@ class Dense:
     @property
     def size(self) -> int:
         return int(self.array.shape[0])
+
+    @property
+    def width(self) -> int:
+        return int(self.array.shape[1])
 
     def rows(self, at: Array) -> Array:
         return self.array[at, :]
@@ -76,14 +85,24 @@ class Points:
     def size(self) -> int:
         return self.factors[0].size
 
+    @cached_property
+    def noise(self) -> Array:
+        """(n,) what rounding may leave of the squared distance to an equal point."""
+        return noise(self.norms, sum(factor.width for factor in self.factors))
+
     def between(self, these: Array, those: Array) -> Array:
         """(m, c) squared distances between two small groups of positions."""
-        return _between(self._centres(these), self._centres(those))
+        a, b = self._centres(these), self._centres(those)
+        inner = dots(-2 * a.rows[0], b.rows[0])
+        for left, right in zip(a.rows[1:], b.rows[1:], strict=True):
+            inner *= dots(left, right)
+        inner += a.norms[:, None] + b.norms[None, :]  # together, so that both of a pair say the same
+        return settled(inner, self.noise[these][:, None])
 
     def on_host(self, at: Array) -> Points:
         """A few of them, as NumPy arrays."""
         few = self._centres(at)
-        return Points(tuple(Dense(to_numpy(rows)) for rows in few.rows), to_numpy(few.norms))
+        return Points(tuple(Dense(to_numpy(at_least_32_bits(rows))) for rows in few.rows), to_numpy(few.norms))
 
     def to_centres(self, nearest: Array, centres: Array) -> Array:
         """(n,) squared distances to the nearest centre, once these positions are centres too."""
@@ -108,7 +127,7 @@ class Points:
         for factor, rows in zip(self.factors[1:], centres.rows[1:], strict=True):
             inner *= factor.dots(rows, part)
         inner += centres.norms[:, None]
-        return settled(xp.min(inner, axis=0) + self.norms[part], self.norms[part])
+        return settled(xp.min(inner, axis=0) + self.norms[part], self.noise[part])
 
     def _centres(self, at: Array) -> Centres:
         return Centres(tuple(factor.rows(at) for factor in self.factors), self.norms[at])
@@ -122,24 +141,15 @@ class Centres:
     norms: Array  # (c,) squared
 
 
-def _between(these: Centres, those: Centres) -> Array:
-    inner = dots(-2 * these.rows[0], those.rows[0])
-    for a, b in zip(these.rows[1:], those.rows[1:], strict=True):
-        inner *= dots(a, b)
-    inner += these.norms[:, None]
-    inner += those.norms[None, :]
-    return settled(inner, these.norms[:, None])
-
-
-def settled(squared: Array, norms: Array) -> Array:
+def settled(squared: Array, noise: Array) -> Array:
     """Squared distances, exactly 0 where they are no more than noise."""
     xp = array_namespace(squared)
-    return xp.where(squared <= noise(norms), xp.zeros_like(squared), squared)
+    return xp.where(squared <= noise, xp.zeros_like(squared), squared)
 
 
-def noise(norms: Array) -> Array:
+def noise(norms: Array, width: int) -> Array:
     """What rounding may leave of the squared distance between equal points of these squared norms."""
-    return 16 * array_namespace(norms).finfo(norms.dtype).eps * norms
+    return (16 + width**0.5) * array_namespace(norms).finfo(norms.dtype).eps * norms
 
 
 def dots(a: Array, b: Array) -> Array:

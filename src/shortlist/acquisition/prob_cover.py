@@ -26,7 +26,8 @@ class ProbCover(Sequential):
 
     Without `delta` it is made from the features as the method's authors do (`purity_radius`, with k-means for the
     pool's number of classes); give it to have it made once instead of every round. Lists of neighbours take `memory`
-    bytes at most. Where they would take more, they are worked out again when needed, and the picks are the same.
+    bytes at most, beside the tiles they are found in. Where they would take more, they are worked out again when
+    needed, and the picks are the same.
 
     >>> x = np.array([[1.0, 0.0], [1.0, 0.2], [1.0, 0.4], [0.0, 1.0], [0.1, 1.0]])
     >>> ProbCover(delta=0.25).select(None, features=x, n=2, rng=np.random.default_rng(0))
@@ -94,7 +95,9 @@ def _greedy(degrees: Array, uncovered: Array, found: Neighbours, n: int, rng: Rn
         chosen = there.picks(worth, open_, degrees, uncovered, found.items, found.offsets, found.longest, n)
     else:
         chosen = _picks(worth, open_, degrees, uncovered, found, n)
-    return np.concatenate([np.asarray(chosen, np.int64), value.filler(open_, rng)])[:n]
+    if len(chosen) < n:
+        chosen += value.filler(open_, rng)[: n - len(chosen)].tolist()
+    return np.asarray(chosen, np.int64)
 
 
 def _picks(

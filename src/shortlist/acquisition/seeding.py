@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_numpy_array
 
 from shortlist.acquisition.method import Value, to_numpy
 from shortlist.acquisition.points import Points, as_index, largest
@@ -57,6 +57,10 @@ def drawn(weights: Array, draws: Floats) -> Array:
     >>> drawn(np.array([1.0, 0.0, 3.0]), np.array([0.0, 0.24, 0.25, 0.99]))
     array([0, 0, 2, 2])
     """
+    if is_numpy_array(weights):  # the same below, which for a few weights is mostly overhead
+        reached = weights.cumsum(dtype=np.float64)
+        found = reached.searchsorted(draws * reached[-1], side="right")
+        return np.minimum(found, reached.searchsorted(reached[-1], side="left"))
     xp = array_namespace(weights)
     reached = xp.cumulative_sum(xp.astype(weights, xp.float64))
     uniform = xp.asarray(draws, dtype=xp.float64, device=device(weights))
@@ -95,7 +99,11 @@ class _Search:
     def block(self, whole: float, n: int, rng: Rng) -> None:
         """Some more seeds: n in all at most."""
         xp = array_namespace(self.nearest)
-        bounds = _Bounds.of(self.nearest, whole, self.scale) if self.value.price is not None else _Bounds.none()
+        bounds = (
+            _Bounds.of(self.nearest, whole, self.scale, self.value.d)
+            if self.value.price is not None
+            else _Bounds.none()
+        )
         caps = self.nearest / bounds.floor
         if bounds.tracked is not None:
             caps = xp.clip(caps, None, 1.0)  # no gain is above 1
@@ -174,12 +182,12 @@ class _Bounds:
         return cls(None, (1.0, 1.0), 1.0)
 
     @classmethod
-    def of(cls, nearest: Array, whole: float, scale: Scale) -> _Bounds:
+    def of(cls, nearest: Array, whole: float, scale: Scale, d: float) -> _Bounds:
         tracked, beyond = largest(nearest, TRACKED)
         left = to_numpy(nearest[tracked]).astype(np.float64)
         rest = max(0.0, whole - float(left.sum())) if scale == "sum" else beyond
         start = cls(tracked, (0.0, 0.0), 0.0, rest, scale).of_whole(left)
-        return cls(tracked, start, start[0] / 2, rest, scale)
+        return cls(tracked, start, start[0] * (1 - 1 / (2 + d)), rest, scale)  # so near that most shares stay large
 
     def of_whole(self, left: Floats) -> tuple[float, float]:
         """

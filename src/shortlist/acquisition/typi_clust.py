@@ -11,7 +11,7 @@ from array_api_compat import array_namespace, device, is_numpy_array
 from shortlist.acquisition.directions import Directions
 from shortlist.acquisition.k_means import k_means
 from shortlist.acquisition.method import Sequential, Value, to_numpy
-from shortlist.acquisition.points import as_index, settled
+from shortlist.acquisition.points import as_index, dots, noise, settled
 from shortlist.acquisition.tiles import bands
 from shortlist.types import Array, Floats, Ints, Pool, Rng, ShortlistError
 
@@ -106,14 +106,14 @@ def mean_distances(x: Array, k: int) -> Floats:
     k = min(k, n - 1)
     if k == 0:
         return np.zeros(n)
-    z = xp.astype(x - xp.mean(x, axis=0), xp.float32)  # about their middle 32 bits are enough
-    norms = xp.vecdot(z, z)
+    x = x - xp.mean(x, axis=0)
+    norms, everyone = xp.vecdot(x, x), xp.arange(n, device=device(x))
     means = []
-    for band in bands(z, n):
-        some = norms[band][:, None]
-        squared = settled(some + norms[None, :] - 2 * (z[band, :] @ z.T), some)
-        each = xp.arange(band.stop - band.start, device=device(z))
-        squared[each, each + band.start] = 0.0  # each is one of its k + 1 nearest
+    for band in bands(x, n):
+        squared = dots(-2 * x[band, :], x)
+        squared += norms[band, None] + norms[None, :]  # together, so that both of a pair say the same
+        squared = settled(squared, noise(norms[band, None], int(x.shape[1])))
+        squared[everyone[: squared.shape[0]], everyone[band]] = 0.0  # each is one of its k + 1 nearest
         means.append(xp.sum(xp.sqrt(_smallest(squared, k + 1)), axis=1) / k)
     return np.asarray(to_numpy(xp.concat(means)), np.float64)
 

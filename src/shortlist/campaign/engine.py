@@ -278,15 +278,15 @@ class Campaign:
     def _best(self, last: RoundRow, pool: Ints, n: int, found: Resolution) -> Ints:
         """The n items to ask about and the next-ranked ones, best first."""
         number = last.number + 1
-        n += self._reserve(number)
-        if not len(pool) or not n:
+        n = min(n + self._reserve(number), len(pool))
+        if not n:
             return pool[:0]
         self._restore(last)
         self._say(number, "select", f"{n} of {len(pool)} items")
         candidates = self.learner.pool(pool, self.acquisition.needs, found)
         price = self.query.at(last.alpha, last.threshold).price
         picked = self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=price)
-        return pool[checked_picks(picked, min(n, len(pool)), len(pool), type(self.acquisition).__name__)]
+        return pool[checked_picks(picked, n, len(pool), type(self.acquisition).__name__)]
 
     def _calibrate(self, last: RoundRow) -> None:
         """Learn from D_cal how to ask the rest. Items of it that were skipped teach nothing."""
