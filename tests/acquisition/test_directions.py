@@ -57,7 +57,7 @@ def test_products_in_bfloat16_change_nothing(width: int) -> None:
     x = rng.standard_normal((10, width))[np.arange(300) % 10] + 0.3 * rng.standard_normal((300, width))
     points = Directions.of(torch.from_numpy(x.astype(np.float32)))
     rough = points.rounded()
-    off = (rough.unit.float() @ rough.unit.float().T).double() - points.unit.double() @ points.unit.double().T
+    off = (rough.unit @ rough.unit.T).double() - points.unit.double() @ points.unit.double().T
     assert float(off.abs().max()) < rough.slack
     for delta in (0.05, 0.3, 0.5, 0.6, 1.2):
         assert pairs(close(rough, rough, threshold(delta))) == pairs(close(points, points, threshold(delta)))

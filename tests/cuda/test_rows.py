@@ -112,7 +112,8 @@ def test_no_rows_at_all() -> None:
     assert [tuple(array.shape) for array in none.summary] == [(0,)] * 3
     assert tuple(plain.count_at_least(none, 0.5).shape) == (0,)
     check_logits(none)
-    assert Entropy().select(none, n=3, rng=np.random.default_rng(0)).tolist() == []
+    with pytest.warns(UserWarning, match="3 picks are asked of a pool of 0 items"):
+        assert Entropy().select(none, n=3, rng=np.random.default_rng(0)).tolist() == []
 
 
 def test_the_softmax_is_the_plain_one() -> None:

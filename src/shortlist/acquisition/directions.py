@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
-from shortlist.acquisition.points import dots
 from shortlist.acquisition.tiles import bands
 from shortlist.devices import on_cuda
 from shortlist.types import Array
@@ -58,10 +57,10 @@ class Directions:
         return self.rounded() if on_cuda(self.unit) and self.rows.dtype.itemsize < 8 else self
 
     def rounded(self) -> Directions:
-        """Multiplied in bfloat16: both rows are rounded, and tensor cores sum with less care."""
+        """Multiplied in bfloat16. Products stay in it too: 32 bits would take twice as long to write and read."""
         xp = array_namespace(self.unit)
-        slack = 2 * BFLOAT16 + BFLOAT16**2 + 4 * self.slack
-        return replace(self, unit=xp.astype(self.unit, xp.bfloat16), slack=slack)
+        # rounded are both rows, their product, a part of its sum, and the threshold that it is compared with
+        return replace(self, unit=xp.astype(self.unit, xp.bfloat16), slack=5 * BFLOAT16 + 4 * self.slack)
 
 
 def threshold(delta: float) -> float:
@@ -90,7 +89,7 @@ def close(a: Directions, b: Directions, above: float) -> tuple[Array, Array]:
     (array([0, 0]), array([0, 1]))
     """
     xp = array_namespace(a.unit)
-    products = xp.reshape(dots(a.unit, b.unit), (-1,))
+    products = xp.reshape(a.unit @ b.unit.T, (-1,))
     found = xp.nonzero(products > above - a.slack)[0]
     i, j = found // b.size, found % b.size
     unsure = xp.nonzero(xp.astype(products[found], xp.float64) <= above + a.slack)[0]

@@ -75,7 +75,7 @@ def neighbours(points: Directions, above: float, counted: Array, memory: int) ->
     xp = array_namespace(points.rows)
     ones = xp.astype(counted, xp.int64)
     counts = xp.zeros_like(ones)
-    side = min(BAND, isqrt(numbers(points.rows)))
+    side = min(BAND, isqrt(numbers(points.rows) * 4 // points.unit.dtype.itemsize))
     tiles = [*parts(points.size, side)]
     growing: _Growing | None = _Growing(len(tiles), side)
     for a, rows in enumerate(tiles):
