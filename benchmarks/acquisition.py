@@ -2,7 +2,7 @@
 
     python benchmarks/acquisition.py [--only BADGE …] [--keep]
 
-Every call runs in a process of its own. Seconds are of the fastest of up to seven runs in two seconds, the same rule
+Every call runs in a process of its own. Seconds are of the fastest of the runs that fit into two seconds, the same rule
 for both sides; memory is the most that was held above what the process held before the call. Peers get everything a
 model would compute (probabilities, embeddings) ready-made, so that the acquisition alone is timed; they are run on
 float32 and on float64 arrays, ours on float32; both with all threads and with one, and the fastest counts.

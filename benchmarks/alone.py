@@ -38,7 +38,8 @@ class TooLong(Exception):
 def alone(make: Callable[[], Work], *, warm: Work, threads: int | None = None, cap: float = 600.0) -> Alone:
     """`warm` loads what the call loads; `make` builds the call; neither counts. `threads` None: as many as it likes.
 
-    Quick calls are run again, up to seven times in two seconds, and the fastest counts.
+    Quick calls are run again for two seconds, at most a hundred times, and the fastest counts: so a short call has as
+    good a chance of a quiet moment as a long one.
     """
     fork = mp.get_context("fork")
     here, there = fork.Pipe(duplex=False)
@@ -71,7 +72,7 @@ def _measure(make: Callable[[], Work], warm: Work, threads: int | None, to: Conn
         before = memory("VmRSS")
         seconds: list[float] = []
         with threadpool_limits(threads):
-            while not seconds or (len(seconds) < 7 and sum(seconds) < 2):
+            while not seconds or (len(seconds) < 100 and sum(seconds) < 2):
                 start = time.perf_counter()
                 result = work()
                 seconds.append(time.perf_counter() - start)
