@@ -17,6 +17,7 @@ import pytest
 from sklearn.naive_bayes import MultinomialNB
 
 from shortlist import measures
+from shortlist.acquisition.core_set import CoreSet
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.margin import Margin
 from shortlist.acquisition.prob_cover import ProbCover
@@ -79,6 +80,15 @@ def test_features_that_are_not_there(tmp_path: Path) -> None:
     for acquisition, name in ((NeedsFeatures(), "NeedsFeatures"), (CostAware(ProbCover()), "ProbCover")):
         with pytest.raises(ShortlistError, match=f"acquisition: {name} needs features, and the dataset has none; give"):
             campaign(tmp_path / "run", texts, acquisition=acquisition)
+
+
+def test_embeddings_that_the_model_gives_not(tmp_path: Path) -> None:
+    texts = Arrays([f"word{i % 3} word{i}" for i in range(40)], np.arange(40) % 3)
+    going = campaign(tmp_path / "run", texts, acquisition=CoreSet(), model=Scikit())
+    with pytest.raises(
+        ShortlistError, match=r"acquisition: it needs embeddings, and Scikit\(.*\) gives none for .*; use"
+    ):
+        list(going.run(Simulated(texts.labels)))
 
 
 def test_losses_that_the_model_has_not(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ class Badge(Sequential):
             h = array_namespace(h).astype(h, array_namespace(h).float32)
         return Points.of(self._stored(u), self._stored(Dense(h)))
 
-    def _stored(self, factor: Dense | Truncated) -> Factor:
+    def _stored(self, factor: Dense) -> Factor:
         if self.storage is None:
             return factor
         xp = array_namespace(factor.array)
@@ -81,10 +81,9 @@ def residuals(probs: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Truncated:
-    """Residuals of which only those of the most probable classes are kept."""
+class Truncated(Dense):
+    """Residuals, `array` (n, m), of which only those of the m most probable classes are kept."""
 
-    array: Array  # (n, m) onehot(argmax) − p of the m most probable classes
     classes: Array  # (n, m)
     n_classes: int
 
@@ -97,14 +96,6 @@ class Truncated:
         xp = array_namespace(probs)
         classes = xp.concat([_most_probable(probs[band, :], m) for band in bands(probs, probs.shape[1])])
         return cls(residuals(xp.take_along_axis(probs, classes, axis=1)), classes, int(probs.shape[1]))
-
-    @property
-    def size(self) -> int:
-        return int(self.array.shape[0])
-
-    @property
-    def width(self) -> int:
-        return int(self.array.shape[1])
 
     def rows(self, at: Array) -> Array:
         xp = array_namespace(self.array)
@@ -120,10 +111,6 @@ class Truncated:
         for j in others:  # a class at a time, so that nothing of the size (c, m, top) is made
             inner += array[None, :, j] * table[:, classes[:, j]]
         return inner
-
-    def squares(self) -> Array:
-        wide = at_least_32_bits(self.array)
-        return array_namespace(wide).vecdot(wide, wide)
 
 
 def _most_probable(probs: Array, m: int) -> Array:

@@ -74,7 +74,7 @@ class Learner:
         labelled = self.known.positions[np.asarray(sorted(found.labels), np.int64)]
         features = features_of(self.dataset) if needs & {"features", "labelled_features"} else None
         return Pool(
-            probs=self.predictions(items, found) if needs & {"probs", "embeddings"} else None,
+            probs=self.predictions(items, found, needs) if needs & {"probs", "embeddings"} else None,
             features=None if features is None else features[at],
             labelled_embeddings=self._embeddings(labelled) if "labelled_embeddings" in needs else None,
             labelled_features=None if features is None else features[labelled],
@@ -83,10 +83,11 @@ class Learner:
             n_classes=len(self.known.classes),
         )
 
-    def predictions(self, items: Ints, found: Resolution) -> Stream:
+    def predictions(self, items: Ints, found: Resolution, needs: frozenset[str] = frozenset()) -> Stream:
         stream, n_classes = self.model.predict(self.known.positions[items]), len(self.known.classes)
         rejected = [found.rejected.get(i, _NOTHING) for i in items.tolist()] if found.rejected else None
-        return _Read(stream, len(items), n_classes, rejected)
+        without = f"{self.model!r} gives none for {self.dataset.name}" if "embeddings" in needs else None
+        return _Read(stream, len(items), n_classes, rejected, without)
 
     def probs(self, items: Ints, found: Resolution) -> Any:
         """(n, L) on the host: for the few items that are asked, never for the pool."""
@@ -123,6 +124,7 @@ class _Read:
     n: int
     n_classes: int
     rejected: Sequence[Collection[int]] | None = None  # (n,)
+    without: str | None = None  # what to say of a batch without embeddings, if they are needed
 
     def __iter__(self) -> Iterator[Predictions]:
         start = 0
@@ -130,6 +132,11 @@ class _Read:
             rows, width = batch.matrix.shape
             if width != self.n_classes:
                 raise ShortlistError(f"model: it predicts {width} classes, and the campaign has {self.n_classes}")
+            if batch.embeddings is None and self.without is not None:
+                raise ShortlistError(
+                    f"acquisition: it needs embeddings, and {self.without}; "
+                    "use dense features, or an acquisition that needs none, in a campaign of its own"
+                )
             yield self._without(batch, start, start + rows)
             start += rows
         if start != self.n:
