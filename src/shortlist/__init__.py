@@ -31,13 +31,19 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.costs import Linear as Linear
     from shortlist.costs import Seconds as Seconds
     from shortlist.datasets.arrays import Arrays as Arrays
+    from shortlist.datasets.cifar import Cifar10 as Cifar10
+    from shortlist.datasets.cifar import Cifar100 as Cifar100
     from shortlist.datasets.digits import Digits as Digits
     from shortlist.datasets.glyphs import Glyphs as Glyphs
     from shortlist.datasets.image_folder import ImageFolder as ImageFolder
+    from shortlist.datasets.imagenet64 import Imagenet64 as Imagenet64
+    from shortlist.datasets.long_tail import long_tail as long_tail
+    from shortlist.datasets.products10k import Products10k as Products10k
     from shortlist.datasets.r52 import R52 as R52
     from shortlist.datasets.table import Table as Table
     from shortlist.logits import Logits as Logits
     from shortlist.models.kernel_svm import KernelSVM as KernelSVM
+    from shortlist.models.network.network import Network as Network
     from shortlist.models.scikit import Scikit as Scikit
     from shortlist.plans import Plan as Plan
     from shortlist.queries.candidate_set import CandidateSet as CandidateSet
@@ -73,13 +79,18 @@ HOMES = {
     "conformal": ["APS", "LAC", "RAPS"],
     "costs": ["Bits", "Linear", "Seconds"],
     "datasets.arrays": ["Arrays"],
+    "datasets.cifar": ["Cifar10", "Cifar100"],
     "datasets.digits": ["Digits"],
     "datasets.glyphs": ["Glyphs"],
     "datasets.image_folder": ["ImageFolder"],
+    "datasets.imagenet64": ["Imagenet64"],
+    "datasets.long_tail": ["long_tail"],
+    "datasets.products10k": ["Products10k"],
     "datasets.r52": ["R52"],
     "datasets.table": ["Table"],
     "logits": ["Logits"],
     "models.kernel_svm": ["KernelSVM"],
+    "models.network.network": ["Network"],
     "models.scikit": ["Scikit"],
     "plans": ["Plan"],
     "queries.candidate_set": ["CandidateSet"],

@@ -16,9 +16,13 @@ from PIL import Image
 
 import shortlist.datasets
 from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.cifar import Cifar10, Cifar100
 from shortlist.datasets.digits import Digits
+from shortlist.datasets.examples import write_example
 from shortlist.datasets.glyphs import Glyphs
 from shortlist.datasets.image_folder import ImageFolder
+from shortlist.datasets.imagenet64 import Imagenet64
+from shortlist.datasets.products10k import Products10k
 from shortlist.datasets.r52 import R52
 from shortlist.datasets.table import Table
 from shortlist.types import Dataset
@@ -47,6 +51,10 @@ def small_r52(folder: Path) -> R52:
     return R52(folder)
 
 
+def small_example(name: str, folder: Path) -> Path:
+    return write_example(name, folder, items=40, test_items=10)
+
+
 BUILDERS: dict[str, Callable[[Path], Arrays]] = {
     "Arrays": small_arrays,
     "Table": small_table,
@@ -54,6 +62,10 @@ BUILDERS: dict[str, Callable[[Path], Arrays]] = {
     "Digits": lambda folder: Digits(),
     "Glyphs": lambda folder: Glyphs(10, 25, test_items=5),
     "R52": small_r52,
+    "Cifar10": lambda folder: Cifar10(small_example("cifar10", folder), imbalance=2.5, items=20),
+    "Cifar100": lambda folder: Cifar100(small_example("cifar100", folder), test_items=5),
+    "Imagenet64": lambda folder: Imagenet64(small_example("imagenet64", folder), items=20, test_items=5),
+    "Products10k": lambda folder: Products10k(small_example("products10k", folder), size=16, items=20),
 }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shortlist.datasets.location import VARIABLE, data_folder
+import shortlist
+from shortlist.datasets.location import OFFICIAL, VARIABLE, data_folder
 from shortlist.types import ShortlistError
 
 
@@ -37,3 +38,10 @@ def test_the_dataset_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     with pytest.raises(ShortlistError, match=r"there is no folder r52 in .* \(from SHORTLIST_DATA\)"):
         data_folder("r52")
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_datasets_that_say_what_is_missing_have_their_say(tmp_path: Path, name: str) -> None:
+    assert data_folder(name, tmp_path) == tmp_path / OFFICIAL[name]
+    with pytest.raises(ShortlistError, match=rf"{name}: .*{OFFICIAL[name]}/.* is missing; .*https://"):
+        getattr(shortlist, name.capitalize())(data_folder(name, tmp_path))

@@ -9,6 +9,14 @@ from shortlist.types import ShortlistError
 
 VARIABLE = "SHORTLIST_DATA"
 
+# The folder of each dataset that says itself what is missing, and where to get it.
+OFFICIAL = {
+    "cifar10": "cifar-10-batches-py",
+    "cifar100": "cifar-100-python",
+    "imagenet64": "imagenet64",
+    "products10k": "products10k",
+}
+
 
 def data_folder(name: str, given: str | Path | None = None) -> Path:
     """The folder of one dataset: in `given` (the command line's `--data`), or else in $SHORTLIST_DATA.
@@ -25,7 +33,7 @@ def data_folder(name: str, given: str | Path | None = None) -> Path:
         )
     if not Path(root).is_dir():
         raise ShortlistError(f"{name}: {root} (from {source}) is not a folder")
-    folder = Path(root) / name
-    if not folder.is_dir():
+    folder = Path(root) / OFFICIAL.get(name, name)
+    if not folder.is_dir() and name not in OFFICIAL:
         raise ShortlistError(f"{name}: there is no folder {name} in {root} (from {source})")
     return folder

@@ -1,0 +1,1 @@
+"""Networks for images, trained from scratch every round on whatever device there is."""

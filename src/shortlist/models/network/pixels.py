@@ -1,0 +1,33 @@
+"""Images (N, H, W, 3) uint8 as a network sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+
+SOME = 10_000  # images whose colours are measured
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """A dataset's images on a device, and what makes its colours have mean 0 and deviation 1."""
+
+    images: torch.Tensor  # (N, H, W, 3) uint8
+    mean: torch.Tensor  # (3,) in 0..255
+    scale: torch.Tensor  # (3,)
+
+    @classmethod
+    def of(cls, images: torch.Tensor) -> Self:
+        """
+        >>> pixels = Pixels.of(torch.tensor([[0, 100, 7], [200, 100, 7]], dtype=torch.uint8).reshape(2, 1, 1, 3))
+        >>> pixels.seen(pixels.images).flatten().round(decimals=2).tolist()
+        [-1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
+        """
+        some = images[:: max(1, len(images) // SOME)].reshape(-1, images.shape[-1]).float()
+        return cls(images, some.mean(dim=0), 1 / some.std(dim=0, correction=0).clamp(min=1))
+
+    def seen(self, images: torch.Tensor) -> torch.Tensor:
+        """(n, 3, H, W), channels last in memory, of images (n, H, W, 3)."""
+        return ((images.float() - self.mean) * self.scale).permute(0, 3, 1, 2)
