@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.models.kernel_svm import KernelSVM as KernelSVM
     from shortlist.models.network.network import Network as Network
     from shortlist.models.scikit import Scikit as Scikit
+    from shortlist.models.simclr import Simclr as Simclr
     from shortlist.plans import Plan as Plan
     from shortlist.queries.candidate_set import CandidateSet as CandidateSet
     from shortlist.queries.conventional import Conventional as Conventional
@@ -92,6 +93,7 @@ HOMES = {
     "models.kernel_svm": ["KernelSVM"],
     "models.network.network": ["Network"],
     "models.scikit": ["Scikit"],
+    "models.simclr": ["Simclr"],
     "plans": ["Plan"],
     "queries.candidate_set": ["CandidateSet"],
     "queries.conventional": ["Conventional"],

@@ -101,7 +101,11 @@ class Labelled:
 
 
 class Model(Protocol):
-    """A classifier that a campaign retrains from scratch every round."""
+    """A classifier that a campaign retrains from scratch every round.
+
+    One that lives on a device may have `place(array)`, which puts a NumPy array there: features of the dataset are then
+    compared where the predictions are.
+    """
 
     def prepare(self, dataset: Dataset) -> None:
         """Once per process: encode the inputs, compute the kernel, move the data to the device."""

@@ -12,7 +12,21 @@ import numpy as np
 import pytest
 import torch
 
-from shortlist import Arrays, Badge, Campaign, CandidateSet, CostAware, Entropy, Network, OneBit, Saal, Simulated
+from shortlist import (
+    Arrays,
+    Badge,
+    Campaign,
+    CandidateSet,
+    CoreSet,
+    CostAware,
+    Entropy,
+    Network,
+    OneBit,
+    ProbCover,
+    Saal,
+    Simulated,
+    TypiClust,
+)
 from shortlist.campaign.config import describe
 from shortlist.models.network.network import FILE
 from shortlist.types import Labelled, Round, ShortlistError
@@ -21,6 +35,13 @@ from tests.campaign.toys import snapshot
 from tests.models.pictures import stripes
 
 DATA = stripes()
+WITH_FEATURES = Arrays(
+    DATA.inputs,
+    DATA.labels,
+    features=DATA.inputs.reshape(len(DATA), -1).astype(np.float32) - 128,
+    test_inputs=DATA.test_inputs,
+    test_labels=DATA.test_labels,
+)
 SMALL: dict[str, Any] = {"epochs": 0, "min_steps": 30, "batch": 32, "rate": 0.1, "flip": False}
 LABELLED = Labelled(np.arange(0, 120, 2), DATA.labels[::2], 4)
 
@@ -39,7 +60,8 @@ def learnt() -> Network:
 
 def run(folder: Path, model: Network, **settings: Any) -> list[Round]:
     given: dict[str, Any] = {"query": CandidateSet(n_cal=6), "acquisition": CostAware(Entropy())} | settings
-    with Campaign(folder, dataset=DATA, model=model, initial=20, budget=15, rounds=3, **given) as campaign:
+    given = {"dataset": DATA} | given
+    with Campaign(folder, model=model, initial=20, budget=15, rounds=3, **given) as campaign:
         return list(campaign.run(Simulated(DATA.labels)))
 
 
@@ -117,10 +139,17 @@ def test_perturbed_losses(learnt: Network, ascent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "acquisition", [CostAware(Entropy()), Badge(), CostAware(Saal())], ids=["Cost(Ent)", "BADGE", "Cost(SAAL)"]
+    "acquisition",
+    [CostAware(Entropy()), Badge(), CostAware(Saal()), ProbCover(), TypiClust(), CoreSet()],
+    ids=["Cost(Ent)", "BADGE", "Cost(SAAL)", "ProbCover", "TypiClust", "CoreSet"],
 )
 def test_a_campaign(acquisition: Any, tmp_path: Path) -> None:
-    rounds = run(tmp_path / "run", network(ascent="batch", training={"min_steps": 60}), acquisition=acquisition)
+    rounds = run(
+        tmp_path / "run",
+        network(ascent="batch", training={"min_steps": 60}),
+        acquisition=acquisition,
+        dataset=WITH_FEATURES,
+    )
     assert [r.labelled for r in rounds] == [20, 35, 50]
     accuracies = [r.accuracy for r in rounds]
     assert None not in accuracies

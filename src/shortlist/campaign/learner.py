@@ -11,6 +11,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from shortlist.acquisition.method import to_numpy
+from shortlist.acquisition.points import as_index
 from shortlist.campaign.evaluation import Score, score
 from shortlist.campaign.features import features_of
 from shortlist.campaign.identity import Identities
@@ -28,6 +29,7 @@ class Learner:
     known: Identities
     round: int | None = field(default=None, init=False)  # the one whose model is in memory
     _prepared: bool = field(default=False, init=False)
+    _features: Array | None = field(default=None, init=False)
 
     def fit(self, number: int, found: Resolution, rng: Rng) -> None:
         labelled = self._labelled(found)
@@ -72,12 +74,12 @@ class Learner:
         """Only what an acquisition needs is computed; the rest stays None."""
         at = self.known.positions[items]
         labelled = self.known.positions[np.asarray(sorted(found.labels), np.int64)]
-        features = features_of(self.dataset) if needs & {"features", "labelled_features"} else None
+        features = self._placed_features() if needs & {"features", "labelled_features"} else None
         return Pool(
             probs=self.predictions(items, found, needs) if needs & {"probs", "embeddings"} else None,
-            features=None if features is None else features[at],
+            features=None if features is None else features[as_index(at, features)],
             labelled_embeddings=self._embeddings(labelled) if "labelled_embeddings" in needs else None,
-            labelled_features=None if features is None else features[labelled],
+            labelled_features=None if features is None else features[as_index(labelled, features)],
             losses=self.model.perturbed_loss(at) if "losses" in needs else None,
             size=len(items),
             n_classes=len(self.known.classes),
@@ -94,6 +96,13 @@ class Learner:
         if not len(items):
             return np.empty((0, len(self.known.classes)), np.float32)
         return np.concatenate([to_numpy(check_probs(b.probs)) for b in self.predictions(items, found)])
+
+    def _placed_features(self) -> Array | None:
+        """(N, F) where the model lives, put there once."""
+        if self._features is None:
+            features, place = features_of(self.dataset), getattr(self.model, "place", None)
+            self._features = place(features) if place is not None and isinstance(features, np.ndarray) else features
+        return self._features
 
     def _embeddings(self, positions: Ints) -> Array | None:
         found = [batch.embeddings for batch in self.model.predict(positions) if batch.embeddings is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+import torch
 from torch import nn
 
 from shortlist.models.network.resnet import ResNet18
@@ -31,6 +32,13 @@ def architecture(name: str, n_classes: int, width: int | None = None) -> Callabl
 
         return partial(backbone, name, n_classes)
     raise ShortlistError(f"network.architecture: {name!r} is none of {', '.join(ARCHITECTURES)}")
+
+
+def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """The same network for the same seed, and nobody else's random numbers touched."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return build()
 
 
 FROM_TRANSFORMERS = ("efficientnet-b3", "vit-s16")

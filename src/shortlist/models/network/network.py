@@ -93,7 +93,9 @@ class Network:
         self._test = None
         self._images = dataset.inputs
         if dataset.test_inputs is not None:
-            self._test = self._on_device(dataset.test_inputs)
+            from shortlist.models.network.pixels import coloured
+
+            self._test = self.place(coloured(dataset.test_inputs))
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         if not len(labelled.items) + len(labelled.partial):
@@ -123,6 +125,12 @@ class Network:
             trainer.pixels.seen(trainer.pixels.images[torch.from_numpy(part).to(trainer.device)]) for part in parts
         )
         return torch.cat([perturbed_losses(trainer.net, batch, per=self.ascent) for batch in inputs])
+
+    def place(self, array: npt.NDArray[Any]) -> Array:
+        """The array where predictions come out."""
+        import torch
+
+        return torch.from_numpy(array).to(chosen(self.device))
 
     def save(self, folder: Path) -> None:
         """The weights as npz; those of earlier rounds go, once these are there."""
@@ -156,12 +164,13 @@ class Network:
     def _made(self, n_classes: int) -> Trainer:
         """The trainer for so many classes: the one that is there, with the step it has captured, if it fits."""
         from shortlist.models.network.crew import Crew
+        from shortlist.models.network.pixels import coloured
         from shortlist.models.network.trainer import Trainer
 
         if self._images is None:
             raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) before fit")
         if self._trainer is None or self._trainer.n_classes != n_classes:
-            images = _coloured(self._images)
+            images = coloured(self._images)
             self.close()
             asked = (self._named(n_classes), images, n_classes, self.training, chosen(self.device))
             self._trainer = Trainer(*asked) if self.devices == 1 else Crew(*asked, size=self.devices)
@@ -171,11 +180,6 @@ class Network:
         if self._trainer is None or not self._fits:
             raise ShortlistError(f"{self!r} has learnt nothing yet; call prepare and fit before predict")
         return self._trainer
-
-    def _on_device(self, images: npt.NDArray[np.uint8]) -> torch.Tensor:
-        import torch
-
-        return torch.from_numpy(_coloured(images)).to(chosen(self.device))
 
     def _rows(self, images: torch.Tensor, rows: Ints) -> torch.Tensor:
         import torch
@@ -188,10 +192,3 @@ class Network:
             raise ShortlistError(f"{self!r} has learnt anew since these predictions were asked for; ask again")
         logits, embeddings = trainer.logits(self._rows(images, rows))
         return Logits(logits, embeddings)
-
-
-def _coloured(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """(N, H, W, 3): grey images get three equal channels."""
-    if images.ndim == 4:
-        return np.ascontiguousarray(images)
-    return np.repeat(images[..., None], 3, axis=3)

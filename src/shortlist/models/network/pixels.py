@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 SOME = 10_000  # images whose colours are measured
@@ -31,3 +33,14 @@ class Pixels:
     def seen(self, images: torch.Tensor) -> torch.Tensor:
         """(n, 3, H, W), channels last in memory, of images (n, H, W, 3)."""
         return ((images.float() - self.mean) * self.scale).permute(0, 3, 1, 2)
+
+
+def coloured(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """(N, H, W, 3): grey images get three equal channels.
+
+    >>> coloured(np.zeros((2, 4, 5), np.uint8)).shape
+    (2, 4, 5, 3)
+    """
+    if images.ndim == 4:
+        return np.ascontiguousarray(images)
+    return np.repeat(images[..., None], 3, axis=3)

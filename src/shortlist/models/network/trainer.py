@@ -19,6 +19,7 @@ from torch.nn import functional as F
 
 from shortlist.datasets.progress import track
 from shortlist.models.negative_learning import negative_losses
+from shortlist.models.network.architectures import seeded
 from shortlist.models.network.augment import mixed, moved
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import Deck, Hands
@@ -56,7 +57,7 @@ class Trainer:
         self.build, self.training, self.device, self.n_classes = build, training, device, n_classes
         self.rank, self.world = rank, world
         self.pixels = Pixels.of(torch.from_numpy(images).to(device))
-        self.net: Any = _seeded(build, 0).to(device)
+        self.net: Any = seeded(build, 0).to(device)
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.learning: nn.Module = self.net
         if world > 1:
@@ -189,13 +190,6 @@ class Trainer:
 
     def _begin(self, seed: int) -> None:
         """Fresh parameters, the same on every device, in the tensors that a captured step writes to."""
-        self.set_weights(_seeded(self.build, seed).state_dict())
+        self.set_weights(seeded(self.build, seed).state_dict())
         forget(self.optimiser)
         self.lost.zero_()
-
-
-def _seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """The same network for the same seed, and nobody else's random numbers touched."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return build()
