@@ -11,7 +11,7 @@ import pytest
 from shortlist import __version__
 from tests.cli.command import Command
 
-VERBS = ["demo", "run", "report", "sets", "export"]
+VERBS = ["demo", "run", "report", "results", "compare", "sets", "export"]
 README = Path(__file__).parents[2] / "README.md"
 
 

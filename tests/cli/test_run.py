@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -86,7 +87,7 @@ def test_a_campaigns_own_settings_are_a_recipe(shortlist: Command, recipe: Path)
         ("initial = 30", "initail = 30", "small.toml: initail: no such field; there are name, dataset"),
         ("initial = 30", "initial = 0", "small.toml: initial: Input should be greater than or equal to 1"),
         ("initial = 30", 'initial = "many"', "small.toml: initial: Input should be a valid integer"),
-        ('dataset = "digits"', 'dataset = "digitz"', "dataset.name: 'digitz' is none of arrays, digits"),
+        ('dataset = "digits"', 'dataset = "digitz"', "dataset.name: 'digitz' is none of arrays, cifar10"),
         (
             'dataset = "digits"',
             'dataset = "r52"',
@@ -182,3 +183,107 @@ def test_more_rounds_later(shortlist: Command, recipe: Path) -> None:
     assert shortlist("run", recipe, "--seeds", "0", "--out", "whole").code == 0
     folder = "CSQ+Rand/seed-0"
     assert results(read(Path("runs/small") / folder)) == results(read(Path("whole") / folder))
+
+
+# --- a part of a recipe, a recipe made small, a machine that cannot draw ---------------------------------------
+
+
+def folders() -> list[str]:
+    return sorted(str(p.parent.relative_to("runs")) for p in Path("runs").rglob("campaign.db"))
+
+
+def test_only_some_pairs_and_the_report_is_about_all_there_are(shortlist: Command, recipe: Path) -> None:
+    assert shortlist("run", recipe, "--seeds", "0", "--only", "CSQ+Cost(Ent)").code == 0
+    assert folders() == ["small/CSQ+Cost-Ent/seed-0"]
+    got = shortlist("run", recipe, "--seeds", "0", "--only", "CQ+Rand")
+    assert folders() == ["small/CQ+Rand/seed-0", "small/CSQ+Cost-Ent/seed-0"]
+    assert "CSQ+Cost(Ent)" in got.out
+    got = shortlist("run", recipe, "--only", "CSQ+Nobody")
+    assert (got.code, got.err) == (
+        1,
+        "error: --only: 'CSQ+Nobody' is none of CQ+Rand, CSQ+Rand, CSQ+Cost(Ent)\n",
+    )
+
+
+def test_variants_run_in_folders_of_their_own(shortlist: Command, recipe: Path) -> None:
+    recipe.write_text(recipe.read_text() + '\n[variants]\n"noise=0.2".annotator.noise = 0.2\nfew.rounds = 2\n')
+    got = shortlist("run", recipe, "--seeds", "0", "--only", "CSQ+Rand", "--no-report")
+    assert got.code == 0, got.err
+    assert folders() == ["small/few/CSQ+Rand/seed-0", "small/noise=0.2/CSQ+Rand/seed-0"]
+    assert "noise=0.2: CSQ+Rand, seed 0: 3 rounds done" in got.err
+    assert [len(read(Path("runs") / f).rounds) for f in folders()] == [2, 3]
+
+
+def test_another_setting_names_the_run(shortlist: Command, recipe: Path) -> None:
+    line = ("run", recipe, "--seeds", "0", "--only", "CQ+Rand", "--no-report", "--set", "rounds=1")
+    assert "model.name: None is none of" in shortlist(*line, "--set", "model.batch=7").err  # a word, not a table, here
+    assert shortlist(*line).code == 0
+    assert folders() == ["small-rounds=1/CQ+Rand/seed-0"]
+    assert shortlist(*line, "--set", 'model={ name = "scikit", batch = 7 }', "--out", "here").code == 0
+    assert read("here/CQ+Rand/seed-0").config["model"]["batch"] == 7
+    got = shortlist("run", recipe, "--set", "ruonds=1")
+    assert "ruonds: no such field" in got.err
+
+
+def test_a_campaign_says_where_it_runs(shortlist: Command, recipe: Path) -> None:
+    assert shortlist("run", recipe, "--seeds", "0", "--only", "CSQ+Rand", "--no-report").code == 0
+    path = Path("runs/small/CSQ+Rand/seed-0/machine.json")
+    told = json.loads(path.read_text())
+    assert (told["recipe"], told["variant"], told["query"], told["acquisition"]) == ("small", "", "CSQ", "Rand")
+    (start,) = told["starts"]
+    assert start["from_round"] == 1
+    assert start["hardware"]
+    before = path.read_bytes()
+    path.write_text(before.decode().replace(start["hardware"], "another machine"))
+    moved = path.read_bytes()
+    assert shortlist("run", recipe, "--seeds", "0", "--only", "CSQ+Rand", "--no-report").code == 0
+    assert path.read_bytes() == moved  # it was over: nothing ran here
+    recipe.write_text(recipe.read_text().replace("rounds = 3", "rounds = 4"))
+    assert shortlist("run", recipe, "--seeds", "0", "--only", "CSQ+Rand", "--no-report").code == 0
+    assert [s["from_round"] for s in json.loads(path.read_text())["starts"]] == [1, 4]
+
+
+def test_a_smoke_run_is_small_and_apart(shortlist: Command, recipe: Path) -> None:
+    assert shortlist("run", recipe, "--smoke").err.startswith(f"error: {recipe}: smoke: there is no [smoke] table")
+    recipe.write_text(recipe.read_text() + "\n[smoke]\nrounds = 2\nseeds = [5]\nqueries.CSQ.n_cal = 10\n")
+    got = shortlist("run", recipe, "--smoke", "--only", "CSQ+Rand", "--no-report")
+    assert got.code == 0, got.err
+    assert folders() == ["small-smoke/CSQ+Rand/seed-5"]
+    made = read("runs/small-smoke/CSQ+Rand/seed-5")
+    assert (len(made.rounds), made.config["query"]["n_cal"]) == (2, 10)
+
+
+BARE = """
+import sys
+from importlib.machinery import PathFinder
+
+class Bare:
+    @staticmethod
+    def find_spec(name, *where):
+        return None if name in ("polars", "altair", "vl_convert") else PathFinder.find_spec(name, *where)
+
+sys.meta_path = [Bare if finder is PathFinder else finder for finder in sys.meta_path]
+from shortlist.cli import main
+main()
+"""
+
+
+def test_a_machine_that_cannot_draw_runs_all_the_same(shortlist: Command, recipe: Path) -> None:
+    line = [sys.executable, "-c", BARE, "run", str(recipe), "--seeds=0"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == (
+        "polars is not installed here; the report can be made elsewhere: shortlist report runs/small"
+    )
+    assert "CSQ+Cost(Ent)" in done.stdout  # the table is there
+    assert not Path("runs/small/report.html").exists()
+    line = [sys.executable, "-c", BARE, "results", "runs/small", "-o", "small.parquet"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "3 campaigns, 9 rows in all: small.parquet\n"), done.stderr
+    assert shortlist("report", "runs/small").code == 0
+
+
+def test_no_report_is_made_where_none_is_wanted(shortlist: Command, recipe: Path) -> None:
+    got = shortlist("run", recipe, "--seeds", "0", "--only", "CQ+Rand", "--no-report")
+    assert got.out.splitlines()[-1] == "the report can be made: shortlist report runs/small"
+    assert not list(Path("runs").rglob("*.html"))

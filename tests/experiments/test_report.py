@@ -15,8 +15,9 @@ import pytest
 from shortlist import Arrays, Campaign, CandidateSet, Entropy, Random, Scikit, Seconds, Simulated, measures
 from shortlist.datasets.digits import Digits
 from shortlist.experiments import report as reports
+from shortlist.experiments.folders import find_campaigns
 from shortlist.experiments.headline import money_line
-from shortlist.experiments.report import find_campaigns, report, write_report
+from shortlist.experiments.report import report, write_report
 from shortlist.types import ShortlistError
 from tests.experiments.conftest import start
 from tests.experiments.examples import CQ, CSQ, ENT, RAND, config, finished, record

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shortlist import __version__
-from shortlist.cli import demo, export, report, run, sets
+from shortlist.cli import compare, demo, export, report, results, run, sets
 from shortlist.types import ShortlistError
 
 HELP = """Get a classification dataset labelled for as little human effort as possible.
@@ -44,7 +44,7 @@ def options(
 ) -> None: ...
 
 
-for verb in (demo.demo, run.run, report.report, sets.sets, export.export):
+for verb in (demo.demo, run.run, report.report, results.results, compare.compare, sets.sets, export.export):
     app.command(no_args_is_help=verb is not demo.demo)(verb)
 
 

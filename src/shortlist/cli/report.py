@@ -20,7 +20,7 @@ def report(
 
     Example: shortlist report runs/demo
     """
-    from shortlist.experiments.report import find_campaigns
+    from shortlist.experiments.folders import find_campaigns
 
     campaigns = find_campaigns(folders)
     tell(campaigns, out or folders[0] / "report.html")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,6 +9,8 @@ import typer
 
 if TYPE_CHECKING:
     from shortlist.experiments.recipes import Recipe
+
+DRAWING = ("polars", "altair", "vl_convert")  # what a report needs and a campaign does not
 
 
 def run(
@@ -19,38 +23,89 @@ def run(
     data: Annotated[Path | None, typer.Option(help="Folder with the datasets. (Default: $SHORTLIST_DATA.)")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Campaigns at a time.")] = 1,
     seeds: Annotated[str | None, typer.Option(help="Other seeds than the recipe's, such as 0,1,2.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this pair, such as CSQ+Ent, or this variant; may be repeated.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Another setting, such as model.training=paper; may be repeated. Names the run."),
+    ] = None,
+    smoke: Annotated[
+        bool, typer.Option("--smoke", help="The recipe made small: shows in a minute that everything works.")
+    ] = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="End with report.html.")] = True,
 ) -> None:
-    """Run a recipe: one campaign, or a grid over queries × acquisitions × seeds.
+    """Run a recipe: one campaign, or a grid over queries × acquisitions × seeds, for each of its variants.
 
     Interrupt it at any moment: the same command goes on where it stopped. Ends with a table and report.html.
 
     Example: shortlist run recipes/text.toml --data data
     """
-    from shortlist.experiments.recipes import read_recipe
+    from shortlist.experiments.recipes import changed, folder_name, read_recipe, setting, smoke_recipe
+
+    found, where = read_recipe(recipe), str(recipe)
+    if smoke:
+        found = smoke_recipe(found, where)
+    for text in set_ or []:
+        found = changed(found, {"name": f"{found.name}-{text.replace(' ', '')}", **setting(text)}, where)
+    if seeds is not None:
+        found = changed(found, {"seeds": _numbers(seeds), "seed": None}, where)
+    folder = out or Path("runs") / folder_name(found.name)
+    if smoke:
+        data = _data_or_example(found, data, folder / "data")
+    run_recipe(found, folder, data=data, workers=jobs, only=only or [], report=report)
+
+
+def _numbers(text: str) -> list[int]:
     from shortlist.types import ShortlistError
 
-    found = read_recipe(recipe)
-    if seeds is not None:
-        try:
-            chosen = [int(s) for s in seeds.split(",")]
-        except ValueError:
-            raise ShortlistError(f"--seeds: {seeds!r} is not a list of whole numbers such as 0,1,2") from None
-        found = found.model_copy(update={"seeds": chosen, "seed": None})
-    run_recipe(found, out or Path("runs") / found.name, data=data, workers=jobs)
+    try:
+        return [int(s) for s in text.split(",")]
+    except ValueError:
+        raise ShortlistError(f"--seeds: {text!r} is not a list of whole numbers such as 0,1,2") from None
 
 
-def run_recipe(recipe: Recipe, out: Path, *, data: Path | None, workers: int) -> None:
+def _data_or_example(recipe: Recipe, data: Path | None, made: Path) -> Path | None:
+    from rich.console import Console
+
+    from shortlist.experiments.made_up import data_or_example
+
+    console = Console(stderr=True)
+    return data_or_example(recipe, data, made, lambda words: console.print(words, highlight=False, soft_wrap=True))
+
+
+def run_recipe(
+    recipe: Recipe, out: Path, *, data: Path | None, workers: int, only: Sequence[str] = (), report: bool = True
+) -> None:
     """Every campaign, then the table and the report."""
     from rich.console import Console
 
-    from shortlist.cli.report import tell
-    from shortlist.experiments.recipes import jobs
+    from shortlist.experiments.recipes import chosen, jobs
     from shortlist.experiments.sweep import sweep
 
-    listed, console = jobs(recipe, out), Console(stderr=True)
+    everything, console = jobs(recipe, out), Console(stderr=True)
     try:
-        sweep(listed, data=data, workers=workers, console=console)
+        sweep(chosen(everything, only), data=data, workers=workers, console=console)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here", highlight=False)
         raise typer.Exit(130) from None
-    tell([job.folder for job in listed], out / "report.html")
+    begun = [job.folder for job in everything if (job.folder / "campaign.db").exists()]  # also by other commands
+    _tell(begun, out, report)
+
+
+def _tell(campaigns: Sequence[Path], out: Path, report: bool) -> None:
+    """The report, or the table alone where none is wanted or nothing can draw it."""
+    from rich.console import Console
+
+    from shortlist.cli.report import tell
+    from shortlist.experiments.tables import terminal_table
+    from shortlist.measures import read
+
+    missing = next((name for name in DRAWING if find_spec(name) is None), None)
+    if report and not missing:
+        tell(campaigns, out / "report.html")
+        return
+    console = Console()
+    console.print(terminal_table([read(folder) for folder in campaigns]))
+    why = f"{missing} is not installed here; the report can be made elsewhere" if missing else "the report can be made"
+    console.print(f"{why}: shortlist report {out}", highlight=False, soft_wrap=True)

@@ -112,9 +112,9 @@ def _differences(settings: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """For each, the settings that it takes to know it from the others: as few as will do, the first first."""
     words: list[list[str]] = [[] for _ in settings]
     for key in dict.fromkeys(key for one in settings for key in one):
-        told = [f"{_short(key)}={_said(one.get(key))}" for one in settings]
-        if len(set(told)) > 1:
-            words = [[*before, word] for before, word in zip(words, told, strict=True)]
+        told = [[f"{_short(key)}={_said(one[key])}"] if key in one else [] for one in settings]
+        if any(word != told[0] for word in told):
+            words = [before + word for before, word in zip(words, told, strict=True)]
         if len({tuple(w) for w in words}) == len(settings):
             break
     return words
@@ -151,15 +151,17 @@ def _subject(record: Record) -> dict[str, Any]:
     config = record.config
     size = {"items": record.n_items, "classes": len(record.classes)}
     cost = config["query"].get("cost", {"name": "bits"})
-    return {"dataset": _known(config["dataset"]), "model": config["model"], "cost": cost, "size": size}
+    dataset = {k: v for k, v in known_dataset(config["dataset"]).items() if k != "features"}  # not the model's to see
+    return {"dataset": dataset, "model": config["model"], "cost": cost, "size": size}
 
 
 def _method(config: Mapping[str, Any]) -> dict[str, Any]:
     """Everything but the seed."""
-    return {k: _known(v) if k == "dataset" else v for k, v in config.items() if k != "seed"}
+    return {k: known_dataset(v) if k == "dataset" else v for k, v in config.items() if k != "seed"}
 
 
-def _known(dataset: Mapping[str, Any]) -> dict[str, Any]:
+def known_dataset(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """What a dataset is, wherever it lies."""
     return {k: v for k, v in dataset.items() if k not in PLACES}
 
 

@@ -1,29 +1,23 @@
-"""A recipe is a TOML file: one campaign, or a grid over queries × acquisitions × seeds."""
+"""A recipe is a TOML file: one campaign, or a grid over queries × acquisitions × seeds, in one or more variants.
+
+Tables laid over the file make other recipes of it: each of `[variants]` a grid of its own, `[smoke]` a small one that
+shows within a minute that everything works.
+"""
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from shortlist.annotators.simulated import Simulated, noisy
-from shortlist.campaign.engine import Campaign, Step
-from shortlist.campaign.folder import Folder
-from shortlist.campaign.settings import Settings
-from shortlist.campaign.stopping import Stopping
-from shortlist.datasets.location import data_folder
-from shortlist.experiments.parts import build, names
-from shortlist.types import Dataset, ShortlistError
+from shortlist.types import ShortlistError
 
 Part = str | dict[str, Any]
-PATHS = {"path", "folder", "test"}  # settings of a dataset that name a file or folder
-FOLDERS = {"r52"}  # datasets that live in a folder of their own name in the data folder
 
 
 class _Table(BaseModel):
@@ -46,6 +40,7 @@ class RunsTable(_Table):
 class Recipe(_Table):
     name: str = "campaign"
     dataset: Part
+    features: Part | None = None  # the encoder that makes them, for acquisitions that need features
     model: Part
     query: Part | None = None
     queries: dict[str, Part] = {}
@@ -61,6 +56,18 @@ class Recipe(_Table):
     holdout: int = Field(0, ge=0)
     ahead: int = Field(0, ge=0)
     stop: dict[str, Any] = {}
+    variants: dict[str, dict[str, Any]] = {}
+    smoke: dict[str, Any] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _features_of_the_dataset(cls, table: dict[str, Any]) -> dict[str, Any]:
+        """A campaign's own settings say with the dataset which features it had."""
+        dataset = table.get("dataset")
+        if isinstance(dataset, dict) and "features" in dataset and "features" not in table:
+            rest = {key: value for key, value in dataset.items() if key != "features"}
+            return {**table, "dataset": rest, "features": dataset["features"]}
+        return table
 
     @model_validator(mode="after")
     def _one_or_many(self) -> Recipe:
@@ -95,6 +102,14 @@ def read_recipe(path: Path) -> Recipe:
 
 
 def parse_recipe(table: Mapping[str, Any], where: str) -> Recipe:
+    """The recipe that a table describes, every variant of it checked."""
+    recipe = _validated(table, where)
+    for name, above in recipe.variants.items():
+        _validated(merged(_written(recipe), above), f"{where}: variants.{name}")
+    return recipe
+
+
+def _validated(table: Mapping[str, Any], where: str) -> Recipe:
     try:
         return Recipe.model_validate(table)
     except ValidationError as error:
@@ -106,6 +121,86 @@ def parse_recipe(table: Mapping[str, Any], where: str) -> Recipe:
         raise ShortlistError(f"{where}: {at + ': ' if at else ''}{what}{known}") from None
 
 
+# --- recipes made of a recipe ----------------------------------------------------------------------------------
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """One table laid over another: tables merge, values replace, and `false` takes a table away.
+
+    A part with another name replaces the part below, whose settings are not its own.
+
+    >>> merged({"a": 1, "model": {"name": "x", "k": 2}}, {"model": {"k": 3}})
+    {'a': 1, 'model': {'name': 'x', 'k': 3}}
+    >>> merged({"a": 1, "model": {"name": "x", "k": 2}}, {"model": {"name": "y"}})
+    {'a': 1, 'model': {'name': 'y'}}
+    """
+    result = dict(below)
+    for key, value in above.items():
+        old = result.get(key)
+        if isinstance(old, Mapping) and value is False:
+            del result[key]
+        elif isinstance(old, Mapping) and isinstance(value, Mapping) and _same_part(old, value):
+            result[key] = merged(old, value)
+        else:
+            result[key] = value
+    return result
+
+
+def _same_part(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
+    return "name" not in above or above["name"] == below.get("name")
+
+
+def changed(recipe: Recipe, above: Mapping[str, Any], where: str) -> Recipe:
+    """The recipe and all its variants with these settings: what the command line says comes last."""
+    variants = {name: merged(table, above) for name, table in recipe.variants.items()}
+    return parse_recipe(merged({**_written(recipe), "variants": variants}, above), where)
+
+
+def setting(text: str) -> dict[str, Any]:
+    """A setting as the command line gives it: where it stands, and a TOML value or a bare word.
+
+    >>> setting("model.training=paper"), setting("model.training.epochs = 2")
+    ({'model': {'training': 'paper'}}, {'model': {'training': {'epochs': 2}}})
+    """
+    at, equals, value = (part.strip() for part in text.partition("="))
+    if not (at and equals and value):
+        raise ShortlistError(f"--set: {text!r} does not look like model.training=paper")
+    try:
+        read: Any = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        read = value
+    for key in reversed(at.split(".")):
+        read = {key: read}
+    return dict(read)
+
+
+def smoke_recipe(recipe: Recipe, where: str) -> Recipe:
+    """The small recipe that a file's `[smoke]` makes of it."""
+    if not recipe.smoke:
+        raise ShortlistError(f"{where}: smoke: there is no [smoke] table, which says how to make the recipe small")
+    small = merged({**_written(recipe), "name": f"{recipe.name}-smoke"}, recipe.smoke)
+    return parse_recipe({key: value for key, value in small.items() if key != "smoke"}, f"{where}: smoke")
+
+
+def each_variant(recipe: Recipe) -> dict[str, Recipe]:
+    """The recipes to run, by variant; "" where there are none."""
+    made = {name: merged(_written(recipe), above) for name, above in recipe.variants.items()}
+    return {name: Recipe.model_validate({**table, "variants": {}}) for name, table in made.items()} or {"": recipe}
+
+
+def _written(recipe: Recipe) -> dict[str, Any]:
+    """As it stands in its file."""
+    return recipe.model_dump(exclude_unset=True)
+
+
+def as_table(part: Part) -> dict[str, Any]:
+    """A part by its name alone is a table with nothing else in it."""
+    return {"name": part} if isinstance(part, str) else dict(part)
+
+
+# --- campaigns -------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Job:
     """One campaign of a recipe."""
@@ -115,21 +210,26 @@ class Job:
     acquisition: str
     seed: int
     folder: Path
+    variant: str = ""
+
+    @property
+    def pair(self) -> str:
+        return "+".join(part for part in (self.query, self.acquisition) if part)
 
     @property
     def label(self) -> str:
-        pair = "+".join(part for part in (self.query, self.acquisition) if part)
-        return f"{pair or self.recipe.name}, seed {self.seed}"
+        variant = f"{self.variant}: " if self.variant else ""
+        return f"{variant}{self.pair or self.recipe.name}, seed {self.seed}"
 
 
 def jobs(recipe: Recipe, out: Path) -> list[Job]:
-    """Every campaign of a recipe and its folder."""
-    seeds = recipe.seeds or [recipe.seed or 0]
-    listed = [
-        Job(recipe, query, acquisition, seed, out / _folder_name(query, acquisition) / f"seed-{seed}")
-        for query, acquisition in recipe.pairs()
-        for seed in seeds
-    ]
+    """Every campaign of a recipe and its folder; variants have a folder each."""
+    listed = []
+    for variant, one in each_variant(recipe).items():
+        for query, acquisition in one.pairs():
+            folder = out / folder_name(variant) / folder_name(query, acquisition)
+            seeds = one.seeds or [one.seed or 0]
+            listed += [Job(one, query, acquisition, seed, folder / f"seed-{seed}", variant) for seed in seeds]
     folders = [job.folder for job in listed]
     for job in listed:
         if folders.count(job.folder) > 1:
@@ -137,110 +237,26 @@ def jobs(recipe: Recipe, out: Path) -> list[Job]:
     return listed
 
 
-def _folder_name(query: str, acquisition: str) -> str:
+def chosen(listed: Sequence[Job], only: Sequence[str]) -> list[Job]:
+    """Those whose pair and whose variant is named; where no pair is named every pair, and so with variants."""
+    pairs, variants = {job.pair for job in listed} - {""}, {job.variant for job in listed} - {""}
+    known = dict.fromkeys(name for job in listed for name in (job.pair, job.variant) if name)
+    if unknown := [name for name in only if name not in known]:
+        raise ShortlistError(f"--only: {unknown[0]!r} is none of {', '.join(known) or 'a grid: this is one campaign'}")
+    kept = [
+        job
+        for job in listed
+        if (pairs.isdisjoint(only) or job.pair in only) and (variants.isdisjoint(only) or job.variant in only)
+    ]
+    if not kept:
+        raise ShortlistError(f"--only: no campaign is all of {', '.join(only)}")
+    return kept
+
+
+def folder_name(*parts: str) -> str:
     """A name that needs no quoting in a shell; none for the only campaign.
 
-    >>> _folder_name("CSQ", "Cost(Ent)"), _folder_name("", "")
+    >>> folder_name("CSQ", "Cost(Ent)"), folder_name("", "")
     ('CSQ+Cost-Ent', '')
     """
-    joined = "+".join(part for part in (query, acquisition) if part)
-    return re.sub(r"[^A-Za-z0-9+=_.]+", "-", joined).strip("-.")
-
-
-@dataclass
-class Builder:
-    """Makes campaigns from jobs; a dataset is read once for all of them."""
-
-    data: Path | None = None
-    _datasets: dict[str, Dataset] = field(default_factory=dict)
-
-    def check(self, job: Job) -> None:
-        """Refuse what `campaign` would refuse, before any campaign of a sweep has begun."""
-        settings = self._settings(job)
-        Folder(job.folder).check(settings.config, settings.dataset)
-        self.answers(job.recipe, settings.dataset, job.seed)
-
-    def campaign(self, job: Job, watch: Callable[[Step], None] | None = None) -> tuple[Campaign, Simulated]:
-        settings = self._settings(job)
-        asked_for = {f.name: getattr(settings, f.name) for f in fields(settings)}
-        campaign = Campaign(job.folder, **asked_for, watch=watch)
-        return campaign, Simulated(self.answers(job.recipe, settings.dataset, job.seed))
-
-    def _settings(self, job: Job) -> Settings:
-        recipe = job.recipe
-        query = recipe.queries[job.query] if job.query else recipe.query
-        acquisition = recipe.acquisitions[job.acquisition] if job.acquisition else recipe.acquisition
-        assert query is not None
-        assert acquisition is not None
-        return Settings(
-            dataset=self.dataset(recipe),
-            model=build("models", recipe.model, "model"),
-            query=build("queries", query, f"queries.{job.query}" if job.query else "query"),
-            acquisition=build(
-                "acquisition", acquisition, f"acquisitions.{job.acquisition}" if job.acquisition else "acquisition"
-            ),
-            initial=recipe.initial,
-            budget=recipe.budget,
-            seed=job.seed,
-            holdout=recipe.holdout,
-            ahead=recipe.ahead,
-            stop=_stopping(recipe),
-            annotator=recipe.annotator.model_dump(exclude_defaults=True, exclude={"name"}) or None,
-        )
-
-    def dataset(self, recipe: Recipe) -> Dataset:
-        """The recipe's dataset, without the items nobody could answer about."""
-        key = repr(recipe.dataset)
-        if key not in self._datasets:
-            made = build("datasets", self._placed(recipe.dataset), "dataset")
-            if (made.labels < 0).all():
-                raise ShortlistError("dataset: no item has a label, and a recipe's annotator answers from labels")
-            self._datasets[key] = made.labelled()
-        return self._datasets[key]
-
-    def _placed(self, table: Part) -> dict[str, Any]:
-        """Datasets that live in a folder are looked for in the data folder, unless they say where they are."""
-        settings = {"name": table} if isinstance(table, str) else dict(table)
-        name = str(settings.get("name"))
-        if name in FOLDERS and "folder" not in settings and name in names("datasets"):
-            settings["folder"] = str(data_folder(name, self.data))
-        for key in PATHS & settings.keys():
-            settings[key] = str(self._found(str(settings[key])))
-        return settings
-
-    def _found(self, path: str) -> Path:
-        """A path from where the command was started, or else from the data folder."""
-        from_data = (self.data or Path()) / path
-        return from_data if not Path(path).exists() and from_data.exists() else Path(path)
-
-    def answers(self, recipe: Recipe, dataset: Dataset, seed: int) -> Any:
-        """What the simulated annotator says about each item."""
-        table = recipe.annotator
-        if table.name != "simulated":
-            raise ShortlistError(f"annotator.name: {table.name!r} is none of simulated")
-        labels = dataset.labels if table.labels is None else self._given(table.labels)
-        if len(labels) != len(dataset.labels):
-            raise ShortlistError(f"annotator.labels: {len(labels)} labels for {len(dataset.labels)} items")
-        wrong = np.flatnonzero((labels < 0) | (labels >= len(dataset.classes)))
-        if len(wrong):
-            told = f"item {wrong[0]} has label {labels[wrong[0]]}"
-            raise ShortlistError(f"annotator.labels: {told}; there are {len(dataset.classes)} classes")
-        return noisy(labels, table.noise, len(dataset.classes), seed) if table.noise else labels
-
-    def _given(self, where: str) -> Any:
-        name, _, array = where.partition(":")
-        path = self._found(name)
-        try:
-            found = np.load(path, allow_pickle=False)
-            return np.asarray(found[array] if array else found, np.int64)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ShortlistError(f"annotator.labels: {path} cannot be read: {error}") from None
-
-
-def _stopping(recipe: Recipe) -> Stopping:
-    known = [f.name for f in fields(Stopping)]
-    if unknown := [name for name in recipe.stop if name not in known]:
-        raise ShortlistError(f"stop.{unknown[0]}: no such setting; there are {', '.join(known)}")
-    if recipe.rounds is not None and "rounds" in recipe.stop:
-        raise ShortlistError("stop.rounds: give either rounds or stop.rounds")
-    return Stopping(**{"rounds": recipe.rounds, **recipe.stop})
+    return re.sub(r"[^\w+=.]+", "-", "+".join(part for part in parts if part)).strip("-.")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shortlist import measures
 from shortlist.campaign.config import to_toml
 from shortlist.experiments import figures
+from shortlist.experiments.folders import find_campaigns
 from shortlist.experiments.headline import Groups, best_method, headline, money_line, notice
 from shortlist.experiments.labels import by_subject, grouped, query_label
 from shortlist.experiments.page import Html, details, el, figure, legend, page, table, together
@@ -26,19 +27,6 @@ from shortlist.experiments.tables import (
 )
 from shortlist.measures import Record
 from shortlist.types import Round, ShortlistError
-
-
-def find_campaigns(paths: Iterable[Path]) -> list[Path]:
-    """The campaign folders among and below these, sorted, each once."""
-    found: dict[Path, Path] = {}
-    for path in paths:
-        if not path.exists():
-            raise ShortlistError(f"{path}: there is no such folder")
-        here = [path] if (path / "campaign.db").is_file() else [db.parent for db in path.rglob("campaign.db")]
-        if not here:
-            raise ShortlistError(f"{path}: no campaign here or below (a campaign's folder holds campaign.db)")
-        found |= {folder.resolve(): folder for folder in here if folder.resolve() not in found}
-    return sorted(found.values())
 
 
 def write_report(folders: Sequence[Path], out: Path) -> Path:

@@ -26,7 +26,9 @@ from rich.progress import (
 
 from shortlist.campaign.engine import Step
 from shortlist.datasets.progress import no_bars
-from shortlist.experiments.recipes import Builder, Job
+from shortlist.experiments.builder import Builder
+from shortlist.experiments.machine import note_start
+from shortlist.experiments.recipes import Job
 from shortlist.types import Round, ShortlistError
 
 
@@ -64,6 +66,8 @@ def run_job(number: int, job: Job, builder: Builder, tell: Tell) -> None:
     """One campaign to its end."""
     campaign, annotator = builder.campaign(job, watch=lambda step: tell(News(number, step=step)))
     try:
+        if campaign.ending is None:
+            note_start(job, finished=len(campaign.finished_rounds()))
         for finished in campaign.run(annotator):
             tell(News(number, round=finished))
         tell(News(number, ending=campaign.ending or "waiting for answers"))

@@ -225,7 +225,8 @@ def terminal_table(records: Sequence[Record]) -> Table:
 
     subjects = by_subject(records)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, caption_justify="left")
-    table.add_column("Method", no_wrap=True)
+    methods = [method for members in subjects.values() for method in grouped(members)]
+    table.add_column("Method", min_width=min(16, max(map(len, methods), default=0)), overflow="fold")
     for name in COLUMNS:
         table.add_column(name, justify="right")
     notes: list[str] = []

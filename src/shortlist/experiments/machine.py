@@ -1,0 +1,122 @@
+"""`machine.json`: which campaign of which recipe a folder holds, and where and with what code its rounds ran.
+
+Written when a campaign starts, never when its results are collected: by then both may be others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import shortlist
+from shortlist.experiments.recipes import Job
+from shortlist.types import ShortlistError
+
+FILE = "machine.json"
+PACKAGE = Path(shortlist.__file__).parent
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start of a campaign, on some machine with some code."""
+
+    from_round: int  # the first that it could finish
+    commit: str | None
+    hardware: str
+    python: str
+    torch: str | None  # None: not used
+    date: str
+
+    def is_like(self, other: Start) -> bool:
+        """Whether both ran the same code on the same kind of machine."""
+        return replace(self, from_round=other.from_round, date=other.date) == other
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a campaign is called in its recipe, and its starts in order."""
+
+    recipe: str
+    variant: str
+    query: str
+    acquisition: str
+    starts: tuple[Start, ...] = ()
+
+    def of_round(self, number: int) -> Start | None:
+        """The start that finished a round."""
+        before = [start for start in self.starts if start.from_round <= number]
+        return before[-1] if before else None
+
+
+def note_start(job: Job, finished: int) -> None:
+    """Write down where a campaign goes on after so many finished rounds, unless that is where it was before."""
+    here, known = this_start(finished + 1), read_origin(job.folder)
+    starts = known.starts if known else ()
+    if starts and starts[-1].is_like(here):
+        return
+    origin = Origin(job.recipe.name, job.variant, job.query, job.acquisition, (*starts, here))
+    fresh = job.folder / f"{FILE}.new"
+    fresh.write_text(json.dumps(asdict(origin), indent=1, ensure_ascii=False) + "\n", "utf-8")
+    fresh.replace(job.folder / FILE)
+
+
+def read_origin(folder: Path) -> Origin | None:
+    """None for a campaign that no recipe has started."""
+    path = folder / FILE
+    if not path.exists():
+        return None
+    try:
+        kept: dict[str, Any] = json.loads(path.read_text("utf-8"))
+        return Origin(**{**kept, "starts": tuple(Start(**start) for start in kept["starts"])})
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ShortlistError(f"{path}: cannot be read ({error}); put back a copy of the campaign") from None
+
+
+# --- here and now ----------------------------------------------------------------------------------------------
+
+
+def this_start(from_round: int) -> Start:
+    torch: Any = sys.modules.get("torch")
+    return Start(
+        from_round=from_round,
+        commit=commit(),
+        hardware=hardware(),
+        python=platform.python_version(),
+        torch=str(torch.__version__).split("+")[0] if torch is not None else None,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+def hardware() -> str:
+    """The GPU, if torch is at work and finds one, or else the processor."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        return str(torch.cuda.get_device_name())
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    named = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    return f"{next(named, platform.processor() or platform.machine())}, {os.cpu_count()} cores"
+
+
+@cache
+def commit() -> str | None:
+    """The code that runs: of the checkout it lies in, or what COMMIT says of a copy; None if neither knows."""
+    try:
+        _git("ls-files", "--error-unmatch", "__init__.py")  # a checkout around an installed copy says nothing of it
+        named, changes = _git("rev-parse", "--short=10", "HEAD"), _git("diff", "HEAD", "--", ".")
+    except (OSError, subprocess.CalledProcessError):
+        return os.environ.get("COMMIT") or None
+    return f"{named} and changes {crc32(changes.encode()):08x}" if changes else named
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shortlist import ShortlistError
+from shortlist.experiments.compare import BEGIN, END, MAIN, block, claims_table, last_table, worth_table, write_block
+from shortlist.experiments.panels import FIGURES, seal
+from shortlist.experiments.paper import ACCURACY_PER_COST, CLAIMS, ROUNDS, Claim
+from shortlist.experiments.recipes import jobs, read_recipe
+from shortlist.experiments.results import read_results
+from tests.experiments.rows import row
+
+ROOT = Path(__file__).parents[2]
+
+
+def cells(table: str, name: str) -> list[str]:
+    """The line of a table that begins with a name."""
+    (line,) = [line for line in table.splitlines() if line.startswith(f"| {name} |")]
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_papers_numbers_are_the_papers() -> None:
+    """Table and claims against the specification, where it is at hand."""
+    page = ROOT.parent / "shared" / "PAPER.md"
+    if not page.exists():
+        pytest.skip("the specification of the paper is not beside the checkout")
+    text = page.read_text("utf-8")
+    for name, values in ACCURACY_PER_COST.items():
+        assert f"| {name} | {' | '.join(f'{value:.2f}' for value in values)} |" in text
+    for claim in CLAIMS:
+        assert f"{claim.paper:g}" in text
+    assert all(len(values) == len(ROUNDS) for values in ACCURACY_PER_COST.values())
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.where)
+def test_every_claim_is_about_campaigns_of_a_recipe(claim: Claim) -> None:
+    listed = jobs(read_recipe(ROOT / "recipes" / f"{claim.recipe}.toml"), Path("out"))
+    named = {job.acquisition: job.recipe for job in listed if (job.variant, job.query) == (claim.variant, "CSQ")}
+    for acquisition in claim.acquisitions:
+        assert acquisition in named
+        assert claim.round is None or claim.round <= (named[acquisition].rounds or 0)
+
+
+def test_what_was_not_run_says_so_beside_the_papers() -> None:
+    assert cells(worth_table([]), "CSQ+Ent")[:3] == ["CSQ+Ent", "not run", ""]
+    assert cells(claims_table([]), "CIFAR-100") == ["CIFAR-100", "54%", "not run"]
+    assert cells(last_table([]), "ImageNet64x64")[1] == "not run"
+    assert "Where this ran" not in block([])
+
+
+def test_ours_is_a_mean_over_seeds_above_the_papers_and_bold_where_it_is_as_large() -> None:
+    rows = [row("Ent", 2, seed, accuracy_per_cost=value) for seed, value in enumerate((2.35, 2.37))]
+    rows += [row("Ent", 3, seed, accuracy_per_cost=value) for seed, value in enumerate((1.70, 1.76))]
+    table = worth_table(rows)
+    assert cells(table, "CSQ+Ent")[:5] == ["CSQ+Ent", "2", "**2.36 ± 0.01**", "1.73 ± 0.04", ""]
+    lines = table.splitlines()
+    below = lines[next(i for i, line in enumerate(lines) if line.startswith("| CSQ+Ent |")) + 1]
+    assert below.startswith("| the paper | 3 | 2.36 | 1.74 |")
+
+
+def test_cheaper_is_told_as_the_paper_tells_it() -> None:
+    rows = [row(a, r, s) for a in ("Rand", "Cost(Ent)") for r in (1, 9) for s in (0, 1)]
+    assert cells(claims_table(rows), "CIFAR-100")[2] == (
+        "CSQ+Rand 50.0 ± 0.0% (n = 2); CSQ+Cost(Ent) 50.0 ± 0.0% (n = 2)"
+    )
+    noisy = [row("Cost(Ent)", r, recipe="noise", variant="noise=0.05", relative_cost=70.0) for r in (8, 9)]
+    noisy += [row("Cost(Ent)", 9, recipe="noise", variant="noise=0.1", relative_cost=80.0)]
+    table = claims_table(noisy)
+    assert cells(table, "CIFAR-100, label noise 0.05, round 9")[1:] == [
+        "33.4 points",
+        "CSQ+Cost(Ent) 30.0 points (n = 1)",
+    ]
+    assert cells(table, "CIFAR-100, label noise 0.1, round 9")[2] == "CSQ+Cost(Ent) 20.0 points (n = 1)"
+
+
+def test_seeds_end_at_the_last_round_they_share() -> None:
+    rows = [row("Ent", r, 0) for r in (1, 2, 3)] + [row("Ent", r, 1) for r in (1, 2)]
+    line = cells(last_table(rows), "CIFAR-100")
+    assert line[1:5] == ["CSQ+Ent", "2", "11,000", "40.5 ± 0.7"]
+    assert line[5:] == ["11.0 ± 0.0", "22.0 ± 0.0", "50.0 ± 0.0"]
+
+
+def test_variants_and_methods_have_a_line_each_in_the_papers_order() -> None:
+    rows = [row(a, recipe="noise", variant=v) for v in ("human", "noise=0.1") for a in ("Cost(Ent)", "Ent", "Rand")]
+    rows += [row("Ent", recipe="noise", variant="human", query="OneBit")]
+    lines = [line.split(" | ")[:2] for line in last_table(rows).splitlines() if "+" in line]
+    assert lines == [
+        ["| CIFAR-100, wrong answers, human", "CSQ+Rand"],
+        ["| ", "CSQ+Ent"],
+        ["| ", "CSQ+Cost(Ent)"],
+        ["| ", "OneBit+Ent"],
+        ["| CIFAR-100, wrong answers, noise=0.1", "CSQ+Rand"],
+        ["| ", "CSQ+Ent"],
+        ["| ", "CSQ+Cost(Ent)"],
+    ]
+
+
+def test_a_smoke_run_never_stands_beside_the_paper() -> None:
+    assert block([row(recipe="cifar100-smoke")]) == block([])
+
+
+def test_where_it_ran() -> None:
+    rows = [row(), row(seed=1, hardware="a CPU", date="2026-01-05T00:00:00+00:00", commit="def")]
+    told = "`cifar100` on a CPU and some GPU, torch 2.13.0, commit abc1234567 and def, 2026-01-02 to 2026-01-05."
+    assert block(rows).endswith(f"Where this ran: {told}")
+    unknown = row(commit=None, hardware=None, torch=None, date=None)
+    assert block([unknown]).endswith("`cifar100` somewhere, which was not written down.")
+
+
+def test_a_block_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    assert write_block(page, "new")
+    assert page.read_text() == f"before\n{BEGIN}\nnew\n{END}\nafter\n"
+    assert not write_block(page, "new")
+    for text in ("no marks", f"{END}\n{BEGIN}", f"{BEGIN}{BEGIN}{END}"):
+        page.write_text(text)
+        with pytest.raises(ShortlistError, match="needs the lines <!-- results: begin --> and <!-- results: end -->"):
+            write_block(page, "new")
+        assert page.read_text() == text
+    with pytest.raises(ShortlistError, match=r"nowhere\.md: cannot be read"):
+        write_block(tmp_path / "nowhere.md", "new")
+
+
+def test_readme_says_what_the_files_of_results_say() -> None:
+    """After new results: shortlist compare results --into README.md --figures docs/images"""
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text.count(BEGIN) == text.count(END) == 1
+    rows = read_results([ROOT / "results"])
+    charts = {title: make([r for r in rows if r["recipe"] == MAIN]) for title, make in FIGURES.items()}
+    pictures = {f"docs/images/{MAIN}-{title}.svg": chart for title, chart in charts.items() if chart is not None}
+    assert text[text.index(BEGIN) + len(BEGIN) : text.index(END)].strip() == block(rows, list(pictures))
+    for path, chart in pictures.items():
+        assert seal(chart) in (ROOT / path).read_text("utf-8"), f"{path} was drawn from other numbers"
