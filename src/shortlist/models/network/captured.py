@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -19,7 +20,8 @@ def captured(step: Callable[[], None], device: torch.device) -> Callable[[], Non
         return step
     here, aside = torch.cuda.current_stream(device), torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
     aside.wait_stream(here)
-    with fastest(), torch.cuda.stream(aside):
+    with fastest(), torch.cuda.stream(aside), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "TensorFloat32", UserWarning)  # 32 bits are asked for where they are used
         for _ in range(WARM_UP):
             step()
     here.wait_stream(aside)
