@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from shortlist.models.network.pixels import on_device
 from shortlist.models.network.resnet import ResNet18
 from shortlist.models.network.trainer import Trainer
 from shortlist.models.network.training import Training
@@ -158,6 +159,18 @@ def test_it_trains_in_training_mode_and_predicts_in_evaluation_mode() -> None:
         made.fit(FULL, np.random.default_rng(0))
         made.logits(made.pixels.images[:4])
     assert Watched.modes == [True, True, False] * 2
+
+
+def test_images_that_do_not_fit_the_device_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(torch.Tensor, "to", full)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2_000_000_000, 8_000_000_000))
+    with pytest.raises(
+        ShortlistError, match=r"the 30 images take 0\.0 GB, cuda has 2\.0 GB free; make them smaller"
+    ):
+        on_device(IMAGES, torch.device("cuda"))
 
 
 def test_a_batch_that_devices_cannot_share_is_refused() -> None:

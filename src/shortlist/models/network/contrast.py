@@ -20,7 +20,7 @@ from shortlist.models.network.architectures import seeded
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import DEALT
 from shortlist.models.network.optimisers import forget, optimiser, set_rate
-from shortlist.models.network.pixels import Pixels
+from shortlist.models.network.pixels import Pixels, on_device
 from shortlist.models.network.trainer import CPU_PREDICTED, PREDICTED
 from shortlist.models.network.training import Training
 from shortlist.models.network.views import NUMBERS, Views, viewed
@@ -63,7 +63,7 @@ class Contrast:
     ) -> None:
         self.build, self.projection, self.device = build, projection, device
         self.rate, self.temperature = rate, temperature
-        self.pixels = Pixels.of(torch.from_numpy(images).to(device))
+        self.pixels = Pixels.of(on_device(images, device))
         self.net = self._made(seed=0).to(device, memory_format=torch.channels_last)
         self.optimiser = optimiser("sgd", self.net, rate, WEIGHT_DECAY)
         self.batch = min(batch, len(images))

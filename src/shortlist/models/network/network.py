@@ -93,9 +93,9 @@ class Network:
         self._test = None
         self._images = dataset.inputs
         if dataset.test_inputs is not None:
-            from shortlist.models.network.pixels import coloured
+            from shortlist.models.network.pixels import coloured, on_device
 
-            self._test = self.place(coloured(dataset.test_inputs))
+            self._test = on_device(coloured(dataset.test_inputs), chosen(self.device))
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         if not len(labelled.items) + len(labelled.partial):

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from shortlist.types import ShortlistError
+
 SOME = 10_000  # images whose colours are measured
 
 
@@ -33,6 +35,18 @@ class Pixels:
     def seen(self, images: torch.Tensor) -> torch.Tensor:
         """(n, 3, H, W), channels last in memory, of images (n, H, W, 3)."""
         return ((images.float() - self.mean) * self.scale).permute(0, 3, 1, 2)
+
+
+def on_device(images: npt.NDArray[np.uint8], device: torch.device) -> torch.Tensor:
+    """The images there, or a sentence that says how much room they want."""
+    try:
+        return torch.from_numpy(images).to(device)
+    except torch.OutOfMemoryError:
+        free = torch.cuda.mem_get_info(device)[0]
+        raise ShortlistError(
+            f"device: the {len(images):,} images take {images.nbytes / 1e9:.1f} GB, {device} has {free / 1e9:.1f} GB "
+            "free; make them smaller (a dataset's size=…), take fewer (items=…), or use a device with more memory"
+        ) from None
 
 
 def coloured(images: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -24,7 +24,7 @@ from shortlist.models.network.augment import mixed, moved
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import Deck, Hands
 from shortlist.models.network.optimisers import forget, optimiser, set_rate
-from shortlist.models.network.pixels import Pixels
+from shortlist.models.network.pixels import Pixels, on_device
 from shortlist.models.network.training import Training
 from shortlist.types import Labelled, Rng, ShortlistError
 
@@ -56,7 +56,7 @@ class Trainer:
             raise ShortlistError(f"training.batch: {training.batch} cannot be shared by {world} devices")
         self.build, self.training, self.device, self.n_classes = build, training, device, n_classes
         self.rank, self.world = rank, world
-        self.pixels = Pixels.of(torch.from_numpy(images).to(device))
+        self.pixels = Pixels.of(on_device(images, device))
         self.net: Any = seeded(build, 0).to(device)
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.learning: nn.Module = self.net
