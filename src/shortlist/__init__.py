@@ -42,7 +42,9 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.datasets.r52 import R52 as R52
     from shortlist.datasets.table import Table as Table
     from shortlist.logits import Logits as Logits
+    from shortlist.models.hub import Hub as Hub
     from shortlist.models.kernel_svm import KernelSVM as KernelSVM
+    from shortlist.models.linear_probe import LinearProbe as LinearProbe
     from shortlist.models.network.network import Network as Network
     from shortlist.models.scikit import Scikit as Scikit
     from shortlist.models.simclr import Simclr as Simclr
@@ -90,7 +92,9 @@ HOMES = {
     "datasets.r52": ["R52"],
     "datasets.table": ["Table"],
     "logits": ["Logits"],
+    "models.hub": ["Hub"],
     "models.kernel_svm": ["KernelSVM"],
+    "models.linear_probe": ["LinearProbe"],
     "models.network.network": ["Network"],
     "models.scikit": ["Scikit"],
     "models.simclr": ["Simclr"],

@@ -167,9 +167,7 @@ def test_images_that_do_not_fit_the_device_are_said(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(torch.Tensor, "to", full)
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (2_000_000_000, 8_000_000_000))
-    with pytest.raises(
-        ShortlistError, match=r"the 30 images take 0\.0 GB, cuda has 2\.0 GB free; make them smaller"
-    ):
+    with pytest.raises(ShortlistError, match=r"the 30 images take 0\.0 GB, cuda has 2\.0 GB free; make them smaller"):
         on_device(IMAGES, torch.device("cuda"))
 
 

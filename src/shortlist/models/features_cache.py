@@ -50,7 +50,7 @@ def dataset_digest(dataset: Dataset) -> str:
     >>> from types import SimpleNamespace
     >>> letters = SimpleNamespace(kind="texts", keys=("a", "b"), inputs=["alpha", "beta"], test_inputs=None)
     >>> dataset_digest(letters)
-    '63f5e9c1d271a0c565d739ce2b899b02'
+    'e93f2a1921fb01d992fb8595d5590e88'
     """
     return digest(dataset.kind, dataset.keys, dataset.inputs, dataset.test_inputs)
 
