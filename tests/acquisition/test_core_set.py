@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shortlist.acquisition.core_set import CoreSet
+from shortlist.acquisition.core_set import SOME, CoreSet
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.types import ShortlistError
 from tests.backends import Backend, Matrix, each_backend
@@ -133,3 +133,30 @@ def test_sixteen_bits_with_large_norms(name: str) -> None:
 def test_whole_numbers_are_refused() -> None:
     with pytest.raises(ShortlistError, match="CoreSet: embeddings must be floating point numbers, got int64"):
         CoreSet().select(None, embeddings=np.arange(12).reshape(6, 2), n=2, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("price", [None, "equal"])
+@pytest.mark.parametrize("size", [600, 2 * SOME + 1000])
+def test_where_all_are_as_far_the_lowest_come_first(price: str | None, size: int) -> None:
+    """More of them than a search looks at."""
+    z = np.zeros((size, 3), np.float32)
+    z[:, 0] = np.where(np.arange(size) < 300, -1, 1)  # two places, both 1 away from the only centre
+    method = CoreSet() if price is None else CostAware(CoreSet())
+    given = None if price is None else np.full(size, 2.0)
+    known = np.zeros((5, 3), np.float32)
+    picked = method.select(
+        None, embeddings=z, labelled_embeddings=known, price=given, n=2, rng=np.random.default_rng(0)
+    )
+    assert picked.tolist() == [0, 300]
+
+
+def test_a_pool_of_which_some_last_to_the_end() -> None:
+    """As many centres as picks, and a pool twice as large as those looked at: the picks of the plain loop."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((2 * SOME + 500, 12)).astype(np.float32)
+    known = rng.standard_normal((80, 12)).astype(np.float32)
+    picked = CoreSet().select(None, embeddings=z, labelled_embeddings=known, n=80, rng=rng)
+    left = ((z[:, None, :].astype(float) - known[None]) ** 2).sum(-1).min(1)
+    for position in picked:
+        assert left[position] == left.max()
+        left = np.minimum(left, ((z.astype(float) - z[position].astype(float)) ** 2).sum(1))

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from array_api_compat import array_namespace, device
 
 from shortlist.acquisition.method import Sequential, Value, to_numpy
-from shortlist.acquisition.points import Dense, Points, as_index, largest
+from shortlist.acquisition.points import Dense, Points, as_index, largest, settled
 from shortlist.types import Array, Floats, Ints, Pool, Rng
 
 SOME, FEW = 4096, 256  # items a search among all looks at, and one among some
@@ -37,7 +37,7 @@ class CoreSet(Sequential):
         nearest = array_namespace(points.norms).full_like(points.norms, np.inf)
         if labelled is not None:
             nearest = points.to_others(nearest, labelled)
-        search = _Search(points, value, nearest)
+        search = _Search(points, value, nearest, known=0 if labelled is None else labelled.size)
         if search.go_on(n):
             return np.asarray(search.chosen, np.int64)
         rest = value.filler(search.open, rng)  # everything left sits on a centre
@@ -65,6 +65,7 @@ class _Search:
     nearest: Array  # (n,) squared distance to the nearest centre; infinite while there is none
     bound: float = -np.inf
     least: float = 0.0  # if the largest distance falls below it, the bound no longer holds
+    known: int = 0  # centres from the start
     chosen: list[int] = field(default_factory=list)
     open: Array = field(init=False)  # (n,)
 
@@ -96,17 +97,27 @@ class _Search:
         first = int(xp.argmax(worth))
         if not float(worth[first]) > self.bound:
             return False
-        size = SOME if self.points.size > 8 * SOME else FEW
+        size = SOME if self._is_worth_some(n) else FEW
         near, bound = largest(bounds, size)
-        least = self.least
+        among, least = np.sort(to_numpy(near)), self.least
         if self.value.price is not None:  # gains are over the largest distance, so that has to be among them
             far, beyond = largest(self.nearest, size)
-            near, least = xp.concat([near, far]), max(least, beyond, furthest / RISE**2)
-        among = np.unique(np.append(to_numpy(near), first))
+            among, least = np.union1d(among, to_numpy(far)), max(least, beyond, furthest / RISE**2)
+        at = int(np.searchsorted(among, first))
+        if at == len(among) or among[at] != first:  # more items are worth as much than were taken
+            among = np.insert(among, at, first)
         part = self._among(as_index(among, self.nearest), max(bound, self.bound), least)
-        local = part.from_one(int(np.searchsorted(among, first)), n - len(self.chosen))
+        local = part.from_one(at, n - len(self.chosen))
         self._take(among[local].tolist(), last=len(self.chosen) + len(local) == n)
         return True
+
+    def _is_worth_some(self, n: int) -> bool:
+        """Whether to copy many of the items, to measure them alone for a while.
+
+        Of a pool not that large they have to last to the end: where centres are as many as picks to come.
+        """
+        pool, left = self.points.size, n - len(self.chosen)
+        return pool > 8 * SOME or (pool > 2 * SOME and self.known >= left)
 
     def _worth(self, furthest: float) -> tuple[Array, Array]:
         """(n,) what every item is worth now, and at most while a search among some of them lasts."""
@@ -161,14 +172,17 @@ class _Few:
 
     def _measure(self, centre: int) -> None:
         squared = self.rows @ self.doubled[centre]
-        squared += self.norms + self.norms[centre]
-        squared[squared <= self.noise] = 0.0
+        squared += self.norms
+        squared += self.norms[centre]
         np.minimum(self.left, squared, out=self.left)
         self.left[centre] = 0.0
 
     def _best(self) -> int | None:
         """The next one, if it is certain."""
         best = int(self.left.argmax())
+        if self.left[best] <= self.noise[best] or self.value.price is not None:
+            self.left = settled(self.left, self.noise)
+            best = int(self.left.argmax())
         furthest, worth = float(self.left[best]), self.left
         if not furthest > 0 or furthest < self.least:
             return None

@@ -137,7 +137,7 @@ class Network:
         weights = {name: value.cpu().numpy() for name, value in self._learnt().net.state_dict().items()}
         npz.write(folder / FILE, weights)
         if self.keep == "last":
-            for old in folder.parent.glob(f"*/{FILE}"):
+            for old in folder.parent.glob(f"[0-9]*/{FILE}"):
                 if old.parent.name < folder.name:
                     old.unlink(missing_ok=True)
 
