@@ -20,6 +20,7 @@ from shortlist.models.network.augment import Augmentation, moved
 from shortlist.models.network.resnet import ResNet18
 from shortlist.models.network.trainer import Trainer
 from shortlist.models.network.training import Optimiser, Training
+from tests.models.networks import Dropping
 
 # torch.compile loads parts of torch that torch itself calls deprecated
 pytestmark = [needs_cuda, pytest.mark.filterwarnings("ignore::DeprecationWarning:torch")]
@@ -88,3 +89,14 @@ def test_a_network_learns_on_the_device() -> None:
     logits, embeddings = made.logits(made.pixels.images)
     assert (logits.argmax(dim=1).cpu().numpy() == labels).mean() > 0.95
     assert embeddings.dtype == torch.float32
+
+
+def test_dropout_follows_the_seed() -> None:
+    training = Training(batch=16, epochs=0, min_steps=5)
+    made = Trainer(partial(Dropping, 5), IMAGES, 5, training, torch.device("cuda"), compiled=False, half=False)
+    found = []
+    for seed in (1, 1, 2):
+        made.fit(LABELLED, np.random.default_rng(seed))
+        found.append(made.net.head.weight.detach().clone())
+    torch.testing.assert_close(found[0], found[1])
+    assert not torch.allclose(found[0], found[2])

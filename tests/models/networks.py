@@ -20,3 +20,10 @@ class Plain(nn.Module):
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         logits: torch.Tensor = self.head(self.embed(images))
         return logits
+
+
+class Dropping(Plain):
+    """Draws while it trains."""
+
+    def embed(self, images: torch.Tensor) -> torch.Tensor:
+        return nn.functional.dropout(super().embed(images), 0.5, training=self.training)

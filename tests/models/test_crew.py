@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from shortlist import Campaign, CandidateSet, Entropy, Network, Simulated
-from shortlist.models.network.crew import Crew
+from shortlist.models.network.crew import Crew, _check_room
 from shortlist.models.network.trainer import Trainer
 from shortlist.models.network.training import Training
 from shortlist.types import Labelled, ShortlistError
@@ -43,6 +43,11 @@ def test_two_processes_are_one(crew: Crew, labelled: Labelled) -> None:
 def test_a_second_crew_in_one_process_is_refused(crew: Crew) -> None:
     with pytest.raises(ShortlistError, match="belongs to a process group already"):
         Crew(partial(Plain, 3), DATA.inputs, 3, TRAINING, torch.device("cpu"), size=2)
+
+
+def test_too_little_shared_memory_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ShortlistError, match=r"images take 1000000000\.00 GB of shared memory"):
+        _check_room(10**18, tmp_path)
 
 
 def test_a_campaign_on_two_devices(crew: Crew, tmp_path: Path) -> None:

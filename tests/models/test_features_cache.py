@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from shortlist.models import npz
 from shortlist.models.digest import digest
 from shortlist.models.features_cache import cache_folder, cached, dataset_digest
 from shortlist.types import ShortlistError
@@ -70,21 +71,56 @@ def test_work_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_killed_writer_leaves_nothing_that_is_read(tmp_path: Path) -> None:
+WHOLE = 50_000_000  # bytes
+
+
+def stopped_while_writing(writer: subprocess.Popen[bytes], folder: Path) -> Path:
+    """The file that the process was in the middle of when it was stopped."""
+    for _ in range(10_000):
+        time.sleep(0.001)
+        if not any(part.stat().st_size for part in folder.glob("*.part")):
+            continue
+        os.kill(writer.pid, signal.SIGSTOP)
+        _, status = os.waitpid(writer.pid, os.WUNTRACED)
+        assert os.WIFSTOPPED(status)
+        for part in folder.glob("*.part"):
+            if 0 < part.stat().st_size < WHOLE:
+                return part
+        os.kill(writer.pid, signal.SIGCONT)  # it was between two files
+    raise AssertionError("nothing was being written")
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_killed_writer_leaves_nothing_that_is_read(tmp_path: Path, there: bool) -> None:
+    path = tmp_path / "x.npz"
+    if there:
+        npz.write(path, {"x": np.ones(WHOLE, np.uint8)})
     script = (
         "import sys; import numpy as np; from shortlist.models import npz; from pathlib import Path\n"
-        "big = np.zeros(100_000_000, np.float32)\n"
-        "print('writing', flush=True)\n"
-        "while True: npz.write(Path(sys.argv[1]) / 'x.npz', {'x': big})"
+        f"while True: npz.write(Path(sys.argv[1]), {{'x': np.ones({WHOLE}, np.uint8)}})"
     )
-    with subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE) as writer:
-        assert writer.stdout is not None
-        writer.stdout.readline()
-        time.sleep(0.15)
-        os.kill(writer.pid, signal.SIGKILL)
-    for left in tmp_path.glob("*.npz"):  # there only if it was written whole
-        with np.load(left) as arrays:
-            assert arrays["x"].shape == (100_000_000,)
+    with subprocess.Popen([sys.executable, "-c", script, str(path)]) as writer:
+        try:
+            part = stopped_while_writing(writer, tmp_path)
+        finally:
+            writer.kill()
+    assert npz.read(part) is None
+    kept = npz.read(path)
+    assert kept is not None or not there
+    if kept is not None:  # of the process, if it had finished one before
+        assert kept["x"].shape == (WHOLE,)
+        assert kept["x"].all()
+
+
+def test_of_numbered_folders_only_the_last_ones_file_is_kept(tmp_path: Path) -> None:
+    for name in ("002", "999", "1000", "1001", "best", "2nd"):
+        npz.write(tmp_path / name / "x.npz", {"x": np.zeros(1)})
+        npz.write(tmp_path / name / "y.npz", {"x": np.zeros(1)})
+    npz.keep_only(tmp_path / "best" / "x.npz")
+    assert len(list(tmp_path.glob("*/x.npz"))) == 6
+    npz.keep_only(tmp_path / "1000" / "x.npz")
+    assert {path.parent.name for path in tmp_path.glob("*/x.npz")} == {"1000", "1001", "best", "2nd"}
+    assert len(list(tmp_path.glob("*/y.npz"))) == 6
 
 
 def test_where_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

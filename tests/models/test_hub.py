@@ -23,6 +23,7 @@ transformers = pytest.importorskip("transformers")
 from shortlist.models.encoder import Encoder, load  # noqa: E402 - it needs both
 from shortlist.models.pooling import pooled  # noqa: E402
 from shortlist.models.readers import Pixels, Tokens  # noqa: E402
+from shortlist.models.seeding import seeded  # noqa: E402
 
 WORDS = {"cat": 0, "dog": 0, "milk": 0, "oil": 1, "steel": 1, "wheat": 1, "moon": 2, "star": 2, "sun": 2}
 SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
@@ -109,6 +110,10 @@ def loaded(folder: Path, kind: Any = "images", **settings: Any) -> Encoder:
 
 def hub(folder: Path, **settings: Any) -> Hub:
     return Hub(str(folder), **{"device": "cpu", **settings})
+
+
+def unwanted(*_: Any, **__: Any) -> Any:
+    raise AssertionError("this was to be spared")
 
 
 def tuned(folder: Path, **settings: Any) -> Hub:
@@ -314,6 +319,48 @@ def test_a_broken_cache_is_encoded_anew(vit: Path, counted: list[int], tmp_path:
     assert counted == [90, 60, 90, 60]
 
 
+@pytest.mark.parametrize("tune", ["probe", "all"])
+def test_a_dataset_prepared_again_is_not_read_again(
+    vit: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tune: Any
+) -> None:
+    """As the campaigns of a sweep do, which share a model and a dataset."""
+    data = pictures()
+    model = fitted(tuned(vit, tune=tune, min_steps=3), data)
+    first = all_probs(model.predict_test())
+    same = Arrays(data.inputs, data.labels, test_inputs=data.test_inputs, test_labels=data.test_labels)
+    assert same.inputs is data.inputs
+    with monkeypatch.context() as patched:
+        patched.setattr("shortlist.models.hub.dataset_digest", unwanted)
+        patched.setattr("shortlist.models.hub.cached", unwanted)
+        patched.setattr("shortlist.models.encoder.Pixels", unwanted)
+        patched.setattr(Encoder, "width", unwanted)
+        model.prepare(same)
+        with pytest.raises(ShortlistError, match="learnt nothing yet"):  # nothing passes from campaign to campaign
+            model.save(tmp_path)
+        model.fit(everything(data), rng=rng())
+    np.testing.assert_array_equal(all_probs(model.predict_test()), first)
+
+
+@pytest.mark.parametrize("tune", ["probe", "all"])
+@pytest.mark.parametrize("changed", ["train", "test", "none"])
+def test_another_dataset_is_read(vit: Path, tune: Any, changed: str) -> None:
+    data = pictures()
+    train = data.inputs[::-1].copy() if changed == "train" else data.inputs
+    test: Any = data.test_inputs
+    test = {"test": test[::-1].copy(), "none": None}.get(changed, test)
+    other = Arrays(train, data.labels, test_inputs=test, test_labels=None if test is None else data.test_labels)
+    model, fresh = tuned(vit, tune=tune, min_steps=3), tuned(vit, tune=tune, min_steps=3)
+    fitted(model, data)
+    for one in (model, fresh):
+        fitted(one, other)
+    np.testing.assert_array_equal(all_probs(model.predict(np.arange(9))), all_probs(fresh.predict(np.arange(9))))
+    if changed == "none":
+        with pytest.raises(ShortlistError, match="no test split"):
+            model.predict_test()
+    else:
+        np.testing.assert_array_equal(all_probs(model.predict_test()), all_probs(fresh.predict_test()))
+
+
 # --- a probe on the features -----------------------------------------------------------------------------------
 
 
@@ -376,6 +423,51 @@ def test_every_fit_starts_from_the_pretrained_weights(bert: Path) -> None:
     assert torch.equal(torch.get_rng_state(), state)
     np.testing.assert_array_equal(all_probs(model.predict_test()), first)
     assert not np.allclose(first, other)
+
+
+def test_nothing_it_does_draws_from_torchs_own_generator(bert: Path, vit: Path, tmp_path: Path) -> None:
+    for folder, data in ((bert, sentences()), (vit, pictures())):  # the second has a pooler that transformers draws
+        torch.manual_seed(1234)
+        state = torch.get_rng_state()
+        fitted(tuned(folder, min_steps=3), data).save(tmp_path / folder.name)
+        other = tuned(folder, min_steps=3)
+        other.prepare(data)
+        assert other.load(tmp_path / folder.name, everything(data))
+        assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_dropout_follows_the_rounds_generator(bert: Path) -> None:
+    """Where all items are in every batch, nothing else is drawn that makes a difference."""
+    data = sentences()
+    settings = {"train_batch": len(data.labels), "min_steps": 3}
+    first, again, other = (all_probs(fitted(tuned(bert, **settings), data, seed=s).predict_test()) for s in (0, 0, 1))
+    np.testing.assert_array_equal(again, first)
+    assert np.abs(other - first).max() > 1e-4
+
+
+def test_a_seed_reaches_no_other_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", unwanted)
+    state = torch.get_rng_state()
+    drawn = []
+    for seed in (5, 5, 6):
+        with seeded(seed, torch.device("cpu")):
+            drawn.append(torch.rand(1).item())
+    assert drawn[0] == drawn[1] != drawn[2]
+    with pytest.raises(RuntimeError), seeded(5, torch.device("cpu")):
+        raise RuntimeError(torch.rand(1))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU")
+@pytest.mark.parametrize("name", ["cuda", "cuda:0"])
+def test_a_seed_reaches_its_gpu(name: str) -> None:
+    state = torch.cuda.get_rng_state()
+    drawn = []
+    for seed in (5, 5, 6):
+        with seeded(seed, torch.device(name)):
+            drawn.append(torch.rand(1, device=name).item())
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert torch.equal(torch.cuda.get_rng_state(), state)
 
 
 def test_a_stream_stays_with_the_fit_it_came_from(vit: Path) -> None:
@@ -532,6 +624,25 @@ def test_what_is_not_there_and_cannot_be_fetched(name: str) -> None:
         ShortlistError, match=rf"encoder: '{name}' cannot be loaded: .*; give a folder with a saved model"
     ):
         Hub(name).prepare(pictures())
+
+
+@pytest.mark.parametrize("name", ["nobody/has-this", "/no/such/folder"])
+def test_a_check_tells_what_is_not_there(name: str) -> None:
+    with pytest.raises(
+        ShortlistError, match=rf"encoder: '{name}' cannot be loaded: .*; give a folder with a saved model"
+    ):
+        Hub(name).check()
+    with pytest.raises(ShortlistError, match="package no-such is not installed; run: pip install no-such"):
+        Hub("package:no-such").check()
+
+
+def test_a_check_reads_no_weights(
+    vit: Path, bert: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(transformers.AutoModel, "from_pretrained", unwanted)
+    for folder in (vit, bert):
+        hub(folder).check()
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("harm", ["weights", "cut", "config", "kind"])

@@ -79,6 +79,24 @@ def test_one_class_is_a_constant() -> None:
     assert model.perturbed_loss(np.arange(3)).tolist() == [0, 0, 0]
 
 
+def test_new_data_is_not_predicted_with_what_was_learnt_from_other() -> None:
+    data = digits()
+    model = fitted(data, everything(data))
+    model.prepare(data)
+    with pytest.raises(ShortlistError, match="learnt nothing yet"):
+        model.predict(np.arange(3))
+
+
+def test_it_draws_nothing_from_torch() -> None:
+    data = digits()
+    first = all_probs(fitted(data, everything(data)).predict_test())
+    torch.manual_seed(1234)
+    state = torch.get_rng_state()
+    again = all_probs(fitted(data, everything(data)).predict_test())
+    assert torch.equal(torch.get_rng_state(), state)
+    np.testing.assert_array_equal(again, first)
+
+
 def test_the_order_of_the_answers_does_not_matter() -> None:
     data = digits(200)
     order = rng().permutation(200)

@@ -28,6 +28,7 @@ from shortlist import (
     TypiClust,
 )
 from shortlist.campaign.config import describe
+from shortlist.models import npz
 from shortlist.models.network.network import FILE
 from shortlist.types import Labelled, Round, ShortlistError
 from tests.campaign.killing import ROOT
@@ -119,6 +120,8 @@ def test_the_same_step_serves_another_campaign_on_the_same_data() -> None:
     model.fit(LABELLED, rng=np.random.default_rng(0))
     before = model._trainer
     model.prepare(DATA)
+    with pytest.raises(ShortlistError, match="learnt nothing yet"):
+        model.predict(np.arange(2))
     model.fit(LABELLED, rng=np.random.default_rng(0))
     assert model._trainer is before
     model.prepare(stripes(seed=1))
@@ -158,9 +161,37 @@ def test_a_campaign(acquisition: Any, tmp_path: Path) -> None:
 
 
 def test_partial_labels_are_learnt_from(tmp_path: Path) -> None:
-    rounds = run(tmp_path / "bits", network(training={"negative": 0.1}), query=OneBit(), acquisition=Entropy())
-    assert rounds[-1].cost == pytest.approx(20 * 2 + 15 * 2)
-    assert rounds[-1].accuracy is not None
+    kept = []
+    for weight in (0.1, 0.0):
+        folder, model = tmp_path / f"{weight}", network(training={"negative": weight})
+        rounds = run(folder, model, query=OneBit(), acquisition=Entropy())
+        assert rounds[-1].cost == pytest.approx(20 * 2 + 15 * 2)
+        kept.append(npz.read(folder / "rounds" / "003" / FILE))
+    heeded, ignored = kept
+    assert heeded is not None
+    assert ignored is not None
+    assert not np.array_equal(heeded["head.weight"], ignored["head.weight"])
+
+
+def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    model = network()
+    model.prepare(DATA)
+    monkeypatch.setattr("shortlist.models.network.trainer.Trainer.fit", full)
+    with pytest.raises(ShortlistError, match=r"too little memory for batches of 32; lower training\.batch"):
+        model.fit(LABELLED, rng=np.random.default_rng(0))
+
+
+def test_another_test_split_is_taken_up(learnt: Network) -> None:
+    few = stripes(n_test=7)
+    fewer = Arrays(DATA.inputs, DATA.labels, test_inputs=few.test_inputs, test_labels=few.test_labels)
+    model = network(training={"min_steps": 2})
+    for data, n in ((DATA, 60), (fewer, 7)):
+        model.prepare(data)
+        model.fit(LABELLED, rng=np.random.default_rng(0))
+        assert sum(len(batch.probs) for batch in model.predict_test()) == n
 
 
 def test_grey_images() -> None:
@@ -179,36 +210,36 @@ def test_grey_images() -> None:
 VICTIM = """
 import sys
 from tests.models.test_network import Path, run, victim
-print("ready", flush=True)
-run(Path(sys.argv[1]), victim())
+run(Path(sys.argv[1]), victim(), watch=lambda step: print(step.name, flush=True))
 """
 
 
 def victim() -> Network:
-    return network(training={"min_steps": 100})
+    return network(training={"min_steps": 100})  # a second or two
 
 
-def killed_after(folder: Path, seconds: float) -> bool:
-    """Run it, and kill it once it has worked for so long; whether it was still at work."""
+def run_to(folder: Path, fits: int | None) -> int:
+    """Run it, and kill it in the middle of the so-manieth training; how many trainings began."""
     command = [sys.executable, "-c", VICTIM, str(folder)]
+    begun = 0
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        try:
-            return process.wait(timeout=seconds) != 0
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return True
+        for line in process.stdout:
+            begun += line == "fit\n"
+            if begun == fits:
+                time.sleep(0.2)
+                process.kill()
+                break
+    assert process.returncode == (0 if fits is None else -9)
+    return begun
 
 
 def test_killed_while_training_it_goes_on_and_ends_the_same(tmp_path: Path) -> None:
-    """Labels and costs are there; the round that was being trained is trained again."""
-    began = time.monotonic()
+    """Labels and costs are there; the round that was being trained is trained again, and no other."""
     run(tmp_path / "whole", victim())
-    seconds = time.monotonic() - began  # nearly all of it in training
-    assert killed_after(tmp_path / "killed", 0.2 * seconds)
-    assert killed_after(tmp_path / "killed", 0.6 * seconds)
-    assert not killed_after(tmp_path / "killed", 120)
+    run_to(tmp_path / "killed", fits=1)
+    run_to(tmp_path / "killed", fits=2)
+    assert run_to(tmp_path / "killed", fits=None) == 2  # of three rounds the second, again, and the third
     assert snapshot(tmp_path / "killed") == snapshot(tmp_path / "whole")
 
 

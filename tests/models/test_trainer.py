@@ -12,10 +12,10 @@ from torch.nn import functional as F
 
 from shortlist.models.network.pixels import on_device
 from shortlist.models.network.resnet import ResNet18
-from shortlist.models.network.trainer import Trainer
+from shortlist.models.network.trainer import Trainer, predicted_together
 from shortlist.models.network.training import Training
 from shortlist.types import Labelled, ShortlistError
-from tests.models.networks import Plain
+from tests.models.networks import Dropping, Plain
 from tests.models.pictures import stripes
 
 CPU = torch.device("cpu")
@@ -96,16 +96,25 @@ def test_a_round_forgets_the_one_before(optimiser: str) -> None:
         assert a.equal(b)
 
 
-def test_another_seed_is_another_network_and_nobody_elses_numbers_are_touched() -> None:
-    made = trainer(Training(batch=8, epochs=0, min_steps=2))
+@pytest.mark.parametrize("net", [Plain, Dropping])
+def test_another_seed_is_another_network_and_nobody_elses_numbers_are_touched(net: type[Plain]) -> None:
+    made = Trainer(partial(net, 3), IMAGES, 3, Training(batch=8, epochs=0, min_steps=2), CPU)
     torch.manual_seed(5)
     wanted = torch.rand(3)
     torch.manual_seed(5)
     made.fit(FULL, np.random.default_rng(1))
     assert torch.rand(3).equal(wanted)
     first = states(made)
+    made.fit(FULL, np.random.default_rng(1))
+    assert first[0].equal(states(made)[0])
     made.fit(FULL, np.random.default_rng(2))
     assert not first[0].equal(states(made)[0])
+
+
+def test_few_large_images_are_predicted_together_and_many_small_ones() -> None:
+    assert predicted_together(torch.zeros(1, 32, 32, 3)) == 256
+    assert predicted_together(torch.zeros(1, 224, 224, 3)) == 5
+    assert predicted_together(torch.zeros(1, 2000, 2000, 3)) == 1
 
 
 def test_only_labelled_items_are_looked_at() -> None:

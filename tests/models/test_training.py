@@ -48,9 +48,13 @@ def test_fast_holds_a_number_of_steps_where_labels_are_few() -> None:
     [
         ({"base": "slow"}, "'slow' is none of fast, imagenet64, paper"),
         ({"epoch": 3}, "training.epoch: no such setting; there are optimiser"),
-        ({"epochs": "3"}, "training.epochs: '3' is not a"),
-        ({"batch": 2.5}, "training.batch: 2.5 is not a int"),
-        ({"batch": True}, "training.batch: True is not"),
+        ({"epochs": "3"}, "training.epochs: '3' is not a number"),
+        ({"batch": 2.5}, "training.batch: 2.5 is not a whole number"),
+        ({"batch": True}, "training.batch: True is not a whole number"),
+        ({"flip": 1}, "training.flip: 1 is not true or false"),
+        ({"drops": 0.5}, "training.drops: 0.5 is not a list of numbers"),
+        ({"drops": ["a"]}, "training.drops: 'a' is not a number"),
+        ({"optimiser": 3}, "training.optimiser: 3 is not a word"),
         ({"batch": 0}, "training.batch: must be at least 1, not 0"),
         ({"min_steps": -1}, "training.min_steps: must be at least 0"),
         ({"rate": 0.0}, "training.rate: must be above 0"),
@@ -69,6 +73,8 @@ def test_what_is_refused(table: dict[str, Any], words: str) -> None:
 def test_recipes_by_name_and_by_table(name: str) -> None:
     assert training(name) == training({"base": name}) == RECIPES[name]
     assert training({"base": name, "epochs": 1}).epochs == 1
+    assert training({"base": name, "epochs": 0.5}).epochs == 0.5
+    assert training({"base": name, "drops": [0.5]}).drops == (0.5,)
     assert training(RECIPES[name]) is RECIPES[name]
 
 

@@ -21,6 +21,7 @@ from shortlist.datasets.progress import track
 from shortlist.models.digest import digest
 from shortlist.models.pooling import Pooling, pooled
 from shortlist.models.readers import Batch, Pixels, Tokens
+from shortlist.models.seeding import seeded
 from shortlist.types import Kind, ShortlistError
 
 Rows: TypeAlias = Pixels | Tokens
@@ -83,6 +84,15 @@ def load(name: str, kind: Kind, pooling: Pooling = "auto", size: int | None = No
     return Encoder(name, kind, module.eval(), read, pooling, _options(module, seen), made_of)
 
 
+def check(name: str) -> None:
+    """Refuses a name whose configuration `load` would not find; the weights are not read."""
+    from transformers import AutoConfig
+
+    source = located(name)
+    with _quiet(), _or_refused(name):
+        AutoConfig.from_pretrained(source)
+
+
 def located(name: str) -> str:
     """What transformers is to load: the name itself, or the folder inside an installed package.
 
@@ -118,9 +128,9 @@ def _pretrained(name: str, source: str) -> tuple[Any, str, bool]:
     """The whole module, a digest of its weights, and whether they hold its pooler's, if it has one."""
     from transformers import AutoModel
 
-    with _quiet(), _or_refused(name):
+    with _quiet(), _or_refused(name), seeded(0, torch.device("cpu")):
         module, found = AutoModel.from_pretrained(source, dtype=torch.float32, output_loading_info=True)
-    absent = set(found["missing_keys"])  # drawn at random by transformers, anew in every process
+    absent = set(found["missing_keys"])  # drawn at random by transformers
     if untrained := sorted(key for key in absent if "pooler" not in key.split(".")):
         raise ShortlistError(
             f"encoder: {name!r} holds no weights for {untrained[0]} and {len(untrained) - 1} more; is it another model?"

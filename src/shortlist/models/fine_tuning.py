@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
@@ -28,6 +27,7 @@ from shortlist.models.linear_probe import over_all_classes
 from shortlist.models.negative_learning import WEIGHT, negative_losses
 from shortlist.models.perturbed_module import perturbed_losses
 from shortlist.models.readers import Batch
+from shortlist.models.seeding import seeded
 from shortlist.models.softmax_regression import softmax_regression
 from shortlist.models.stream import Batches
 from shortlist.types import Array, Dataset, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
@@ -99,9 +99,13 @@ class FineTuning:
         self.width = encoder.width(self.train)
         self._fitted: _Fitted | None = None
 
+    def forget(self) -> None:
+        """As if never fitted; what was read stays."""
+        self._fitted = None
+
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         lesson = Lesson.of(labelled)
-        with _seeded(rng, self.device):
+        with seeded(int(rng.integers(2**63)), self.device):  # for dropout
             classifier = self._untrained(lesson)
             self._probe(classifier.eval(), lesson)
             self._train(classifier.train(), lesson, rng)
@@ -123,13 +127,11 @@ class FineTuning:
         return torch.cat([torch.empty(0), *(perturbed_losses(classifier, b, per="batch").cpu() for b in batches)])
 
     def save(self, folder: Path) -> None:
-        """Writes `fine_tuning.npz`, whole or not at all; that of the round before goes then, as it can be large."""
+        """Writes `fine_tuning.npz`, whole or not at all; those of earlier rounds go then, as they can be large."""
         fitted = self._learnt()
         state = {name: value.cpu().numpy() for name, value in fitted.classifier.state_dict().items()}
         npz.write(folder / FILE, {**state, **self._made_from(fitted.learnt_from)})
-        for old in folder.parent.glob(f"*/{FILE}"):
-            if folder.name.isdigit() and old.parent.name.isdigit() and int(old.parent.name) < int(folder.name):
-                old.unlink(missing_ok=True)
+        npz.keep_only(folder / FILE)
 
     def load(self, folder: Path, labelled: Labelled) -> bool:
         """False as well where the file was learnt from other labels, weights or settings, or cannot be read."""
@@ -137,7 +139,8 @@ class FineTuning:
         kept = npz.read_made_from(folder / FILE, self._made_from(lesson.digest))
         if kept is None:
             return False
-        classifier = self._untrained(lesson)
+        with seeded(0, self.device):  # the weights it is made with are drawn, and then replaced
+            classifier = self._untrained(lesson)
         classifier.load_state_dict({name: torch.from_numpy(value) for name, value in kept.items()})
         self._fitted = _Fitted(classifier.eval(), lesson.classes, lesson.n_classes, lesson.digest)
         return True
@@ -248,11 +251,3 @@ def _shuffled(n: int, batch: int, steps: int, rng: Rng) -> Iterator[Ints]:
             waiting = np.concatenate([waiting, rng.permutation(n)])
         yield waiting[:batch]
         waiting = waiting[batch:]
-
-
-@contextmanager
-def _seeded(rng: Rng, device: torch.device) -> Iterator[None]:
-    """Dropout from the round's generator, and nobody else's random numbers touched."""
-    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
-        torch.manual_seed(int(rng.integers(2**63)))
-        yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +69,7 @@ class Hub:
         self.cache, self.device = cache, device
         self._loaded: Encoder | None = None
         self._learner: LinearProbe | FineTuning | None = None
+        self._inputs: tuple[Any, Any] | None = None  # training and test, of what it has read
 
     def __repr__(self) -> str:
         return f"Hub({self.encoder!r}, tune={self.tune!r})"
@@ -87,15 +88,27 @@ class Hub:
         """(N, F) of the training items, by the encoder as it was pretrained; from the cache if they are there."""
         return self._features(dataset)["train"]
 
+    def check(self) -> None:
+        """Refuses an encoder that cannot be found, long before `prepare` would load its weights."""
+        from shortlist.models.encoder import check
+
+        check(self.encoder)
+
     # --- the contract ------------------------------------------------------------------------------------------
 
     def prepare(self, dataset: Dataset) -> None:
+        """The dataset read by the encoder. One that was read last stays, and what was learnt from it goes."""
+        if self._learner is not None and self._has_read(dataset):
+            self._learner.forget()
+            return
         if self.tune == "probe":
             features = self._features(dataset)
-            self._learner = LinearProbe(self.C, device=self.device)
-            self._learner.prepare_features(features["train"], features.get("test"))
+            probe = LinearProbe(self.C, device=self.device)
+            probe.prepare_features(features["train"], features.get("test"))
+            self._learner = probe
         else:
             self._learner = self._fine_tuning(dataset)
+        self._inputs = dataset.inputs, dataset.test_inputs
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         self._prepared().fit(labelled, rng=rng)
@@ -116,6 +129,13 @@ class Hub:
         return self._prepared().load(folder, labelled)
 
     # --- inside ------------------------------------------------------------------------------------------------
+
+    def _has_read(self, dataset: Dataset) -> bool:
+        """By identity: to compare what is in them would take as long as to read them."""
+        if self._inputs is None:
+            return False
+        train, test = self._inputs
+        return dataset.inputs is train and dataset.test_inputs is test
 
     def _prepared(self) -> LinearProbe | FineTuning:
         if self._learner is None:

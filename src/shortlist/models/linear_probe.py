@@ -112,6 +112,11 @@ class LinearProbe:
         mean, scale = _moments(train)
         self._train = _Rows(self._on_device(train), mean, scale)
         self._test = None if test is None else _Rows(self._on_device(test), mean, scale)
+        self.forget()
+
+    def forget(self) -> None:
+        """As if never fitted; the features stay."""
+        self._fitted = None
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         import torch

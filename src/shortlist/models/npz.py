@@ -38,6 +38,17 @@ def read(path: Path) -> dict[str, npt.NDArray[Any]] | None:
         return None
 
 
+def keep_only(path: Path) -> None:
+    """Of the folders beside this file's whose names are numbers, the files of its name in lower ones go.
+
+    Nothing goes where its own folder's name is no number.
+    """
+    number = path.parent.name
+    for other in path.parent.parent.glob(f"*/{path.name}") if number.isdecimal() else ():
+        if other.parent.name.isdecimal() and int(other.parent.name) < int(number):
+            other.unlink(missing_ok=True)
+
+
 def read_made_from(path: Path, wanted: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]] | None:
     """The other arrays of a file that holds these; None where it does not."""
     kept = read(path)

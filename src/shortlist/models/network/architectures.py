@@ -10,6 +10,7 @@ from torch import nn
 
 from shortlist.models.network.resnet import ResNet18
 from shortlist.models.network.wide_resnet import WideResNet
+from shortlist.models.seeding import seeded
 from shortlist.types import ShortlistError
 
 
@@ -34,10 +35,9 @@ def architecture(name: str, n_classes: int, width: int | None = None) -> Callabl
     raise ShortlistError(f"network.architecture: {name!r} is none of {', '.join(ARCHITECTURES)}")
 
 
-def seeded(build: Callable[[], nn.Module], seed: int) -> nn.Module:
-    """The same network for the same seed, and nobody else's random numbers touched."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+def untrained(build: Callable[[], nn.Module], seed: int) -> nn.Module:
+    """The same network for the same seed."""
+    with seeded(seed, torch.device("cpu")):
         return build()
 
 

@@ -16,12 +16,12 @@ from torch import nn
 from torch.nn import functional as F
 
 from shortlist.datasets.progress import track
-from shortlist.models.network.architectures import seeded
+from shortlist.models.network.architectures import untrained
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import DEALT
 from shortlist.models.network.optimisers import forget, optimiser, set_rate
 from shortlist.models.network.pixels import Pixels, on_device
-from shortlist.models.network.trainer import CPU_PREDICTED, PREDICTED
+from shortlist.models.network.trainer import predicted_together
 from shortlist.models.network.training import Training
 from shortlist.models.network.views import NUMBERS, Views, viewed
 from shortlist.types import Ints, Rng, ShortlistError
@@ -77,7 +77,7 @@ class Contrast:
         self._replay: Callable[[], None] | None = None
 
     def _made(self, seed: int) -> Any:
-        return seeded(self._projecting, seed)
+        return untrained(self._projecting, seed)
 
     def _projecting(self) -> nn.Module:
         net: Any = self.build()
@@ -135,7 +135,7 @@ class Contrast:
     def features(self) -> npt.NDArray[np.float32]:
         """(N, D) of the images as they are, each of length 1: what comes before the projection, in 32 bits."""
         self.net.eval()
-        images, at_once = self.pixels.images, PREDICTED if self.device.type == "cuda" else CPU_PREDICTED
+        images, at_once = self.pixels.images, predicted_together(self.pixels.images)
         parts = (images[start : start + at_once] for start in range(0, len(images), at_once))
         with torch.no_grad():
             embeddings = torch.cat([self.net.embed(self.pixels.seen(part)) for part in parts])

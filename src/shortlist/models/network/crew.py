@@ -8,6 +8,7 @@ process.
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
@@ -46,6 +47,7 @@ class Crew(Trainer):
             raise ShortlistError("devices: this process belongs to a process group already; use one device")
         meeting = tempfile.TemporaryDirectory()  # where the processes find each other
         context = multiprocessing.get_context("spawn")
+        _check_room(images.nbytes)
         shared = torch.from_numpy(images).share_memory_()  # type: ignore[no-untyped-call]
         self._lines: list[Connection] = []
         members = []
@@ -64,9 +66,22 @@ class Crew(Trainer):
 
     def fit(self, labelled: Labelled, rng: Rng) -> float:
         state = rng.bit_generator.state
-        for line in self._lines:
-            line.send((labelled, state))
+        try:
+            for line in self._lines:
+                line.send((labelled, state))
+        except OSError:
+            raise ShortlistError("devices: a process that trains with this one is gone; start again") from None
         return super().fit(labelled, rng)
+
+
+def _check_room(wanted: int, shared: Path = Path("/dev/shm")) -> None:
+    """Processes share the images there, and a page too many kills them without a word."""
+    free = shutil.disk_usage(shared).free if shared.is_dir() else wanted
+    if free < wanted:
+        raise ShortlistError(
+            f"devices: the images take {wanted / 1e9:.2f} GB of shared memory, {shared} has {free / 1e9:.2f} GB free; "
+            "give it more (a container's --shm-size), or use one device"
+        )
 
 
 def _serve(

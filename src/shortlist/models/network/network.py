@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -62,10 +63,11 @@ class Network:
         self.training = recipe(training)
         self.device, self.devices = device, devices
         self._named = partial(named, architecture, width=width)
-        self._images: npt.NDArray[np.uint8] | None = None
+        self._given: tuple[Any, Any] | None = None  # the images that are here, and those of the test split
         self._test: torch.Tensor | None = None
         self._trainer: Trainer | None = None
-        self._fits = 0
+        self._fits = 0  # all of them, of every campaign
+        self._is_fitted = False  # to the data that were prepared last
 
     def __repr__(self) -> str:
         return f"Network({self.architecture!r}, {self.recipe!r})"
@@ -87,21 +89,24 @@ class Network:
         """The dataset on the device. A dataset that is there already stays, with the network made for it."""
         if dataset.kind != "images":
             raise ShortlistError(f"{self!r} is for images, and {dataset.name} holds {dataset.kind}")
-        if dataset.inputs is self._images:
+        from shortlist.models.network.pixels import coloured, on_device
+
+        given, self._is_fitted = (dataset.inputs, dataset.test_inputs), False
+        if self._given is not None and all(a is b for a, b in zip(given, self._given, strict=True)):
             return
         self.close()
-        self._test = None
-        self._images = dataset.inputs
+        self._given = self._test = None
         if dataset.test_inputs is not None:
-            from shortlist.models.network.pixels import coloured, on_device
-
             self._test = on_device(coloured(dataset.test_inputs), chosen(self.device))
+        self._given = given
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         if not len(labelled.items) + len(labelled.partial):
             raise ShortlistError(f"{self!r} cannot learn from no labels; label some items first")
         self._fits += 1
-        self._made(labelled.n_classes).fit(labelled, rng)
+        with self._in_its_memory():
+            self._made(labelled.n_classes).fit(labelled, rng)
+        self._is_fitted = True
 
     def predict(self, items: Ints) -> Stream:
         trainer = self._learnt()
@@ -137,9 +142,7 @@ class Network:
         weights = {name: value.cpu().numpy() for name, value in self._learnt().net.state_dict().items()}
         npz.write(folder / FILE, weights)
         if self.keep == "last":
-            for old in folder.parent.glob(f"[0-9]*/{FILE}"):
-                if old.parent.name < folder.name:
-                    old.unlink(missing_ok=True)
+            npz.keep_only(folder / FILE)
 
     def load(self, folder: Path, labelled: Labelled) -> bool:
         import torch
@@ -149,7 +152,7 @@ class Network:
         kept = npz.read(folder / FILE)
         if kept is None or {n: w.shape for n, w in kept.items()} != {n: tuple(w.shape) for n, w in wanted.items()}:
             return False
-        self._fits += 1
+        self._fits, self._is_fitted = self._fits + 1, True
         trainer.set_weights({name: torch.from_numpy(value) for name, value in kept.items()})
         return True
 
@@ -167,17 +170,30 @@ class Network:
         from shortlist.models.network.pixels import coloured
         from shortlist.models.network.trainer import Trainer
 
-        if self._images is None:
+        if self._given is None:
             raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) before fit")
         if self._trainer is None or self._trainer.n_classes != n_classes:
-            images = coloured(self._images)
+            images = coloured(self._given[0])
             self.close()
             asked = (self._named(n_classes), images, n_classes, self.training, chosen(self.device))
             self._trainer = Trainer(*asked) if self.devices == 1 else Crew(*asked, size=self.devices)
         return self._trainer
 
+    @contextmanager
+    def _in_its_memory(self) -> Iterator[None]:
+        import torch
+
+        try:
+            yield
+        except torch.OutOfMemoryError:
+            self.close()
+            raise ShortlistError(
+                f"{self!r}: {chosen(self.device)} has too little memory for batches of {self.training.batch}; "
+                "lower training.batch, or use smaller images or a smaller network"
+            ) from None
+
     def _learnt(self) -> Trainer:
-        if self._trainer is None or not self._fits:
+        if self._trainer is None or not self._is_fitted:
             raise ShortlistError(f"{self!r} has learnt nothing yet; call prepare and fit before predict")
         return self._trainer
 

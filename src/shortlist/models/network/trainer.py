@@ -19,17 +19,18 @@ from torch.nn import functional as F
 
 from shortlist.datasets.progress import track
 from shortlist.models.negative_learning import negative_losses
-from shortlist.models.network.architectures import seeded
+from shortlist.models.network.architectures import untrained
 from shortlist.models.network.augment import mixed, moved
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import Deck, Hands
 from shortlist.models.network.optimisers import forget, optimiser, set_rate
 from shortlist.models.network.pixels import Pixels, on_device
 from shortlist.models.network.training import Training
+from shortlist.models.seeding import seeded
 from shortlist.types import Labelled, Rng, ShortlistError
 
-PREDICTED = 4096  # images predicted together on a GPU
-CPU_PREDICTED = 256
+PREDICTED = 1 << 22  # pixels predicted together on a GPU: 4,096 images of 32×32
+CPU_PREDICTED = 1 << 18
 
 
 class Trainer:
@@ -57,7 +58,7 @@ class Trainer:
         self.build, self.training, self.device, self.n_classes = build, training, device, n_classes
         self.rank, self.world = rank, world
         self.pixels = Pixels.of(on_device(images, device))
-        self.net: Any = seeded(build, 0).to(device)
+        self.net: Any = untrained(build, 0).to(device)
         self.net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         self.learning: nn.Module = self.net
         if world > 1:
@@ -77,7 +78,9 @@ class Trainer:
         self._replay: Callable[[], None] | None = None
 
     def close(self) -> None:
-        """Nothing to do for one process."""
+        """Forget what was compiled: of the same code torch compiles only so many."""
+        if self.compiled:
+            torch._dynamo.reset()
 
     # --- learning ----------------------------------------------------------------------------------------------
 
@@ -85,10 +88,11 @@ class Trainer:
         """From scratch to the last step; the mean loss."""
         self._set_labels(labelled)
         step = self._played_step()
-        self._begin(int(rng.integers(2**63)))
+        seed = int(rng.integers(2**63))
+        self._begin(seed)
         deck = Deck(np.concatenate([labelled.items, labelled.partial]), self.training)
         rates = torch.from_numpy(self.training.rates(deck.steps).astype(np.float32))
-        with fastest():
+        with fastest(), seeded(seed, self.device):  # for networks that draw: dropout
             for rate in track(self._played(deck, rates, rng), total=deck.steps, what="training, batches"):
                 set_rate(self.optimiser, rate)
                 step()
@@ -155,14 +159,15 @@ class Trainer:
     def logits(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """(n, L) and the embeddings (n, D) of images (n, H, W, 3) uint8, in 32 bits."""
         self.net.eval()
-        with torch.no_grad(), self.precision():
-            embeddings = self.net.embed(self.pixels.seen(images))
-            logits = self.net.head(embeddings)
-        return logits.float(), embeddings.float()
+        with torch.no_grad():
+            with self.precision():
+                embeddings = self.net.embed(self.pixels.seen(images)).float()
+            return self.net.head(embeddings), embeddings  # 16 bits would make ties of close classes
 
     @property
     def at_once(self) -> int:
-        return PREDICTED if self.device.type == "cuda" else CPU_PREDICTED
+        """How many images are predicted together."""
+        return predicted_together(self.pixels.images)
 
     def precision(self) -> Any:
         return torch.autocast(self.device.type, torch.bfloat16) if self.half else nullcontext()
@@ -190,6 +195,12 @@ class Trainer:
 
     def _begin(self, seed: int) -> None:
         """Fresh parameters, the same on every device, in the tensors that a captured step writes to."""
-        self.set_weights(seeded(self.build, seed).state_dict())
+        self.set_weights(untrained(self.build, seed).state_dict())
         forget(self.optimiser)
         self.lost.zero_()
+
+
+def predicted_together(images: torch.Tensor) -> int:
+    """How many of the images (N, H, W, 3) a device takes at once: many small ones, a few large ones."""
+    pixels = PREDICTED if images.device.type == "cuda" else CPU_PREDICTED
+    return max(1, pixels // (images.shape[1] * images.shape[2]))

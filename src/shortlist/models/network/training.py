@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import ceil, cos, pi
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, get_type_hints
 
 import numpy as np
 
+from shortlist.models.negative_learning import WEIGHT
 from shortlist.models.network.augment import Augmentation
 from shortlist.types import Floats, ShortlistError
 
@@ -34,7 +35,7 @@ class Training:
     flip: bool = True
     rotation: float = 0.0  # degrees
     mix_up: int = 3  # every how many batches, with Beta(1, 1); 0: never
-    negative: float = 0.1  # weight of −log(1−p) of rejected classes
+    negative: float = WEIGHT  # weight of −log(1−p) of rejected classes
 
     def __post_init__(self) -> None:
         for name, choices in (("optimiser", Optimiser), ("schedule", Schedule)):
@@ -79,10 +80,6 @@ class Training:
             after = np.asarray([(1 + cos(pi * share)) / 2 for share in left])
         return self.rate * np.where(at < self.warm_up, rising, after)
 
-    def spec(self) -> dict[str, object]:
-        """What differs from the plain `fast`."""
-        return {name: value for name, value in asdict(self).items() if value != getattr(FAST, name)}
-
 
 FAST = Training()
 PAPER = Training(
@@ -117,7 +114,7 @@ def training(given: Training | str | Mapping[str, Any]) -> Training:
     base = table.pop("base", "fast")
     if base not in RECIPES:
         raise ShortlistError(f"training: {base!r} is none of {', '.join(sorted(RECIPES))}")
-    known = {f.name: type(getattr(FAST, f.name)) for f in fields(Training)}
+    known = get_type_hints(Training)
     for name, value in table.items():
         if name not in known:
             raise ShortlistError(f"training.{name}: no such setting; there are {', '.join(known)}")
@@ -125,10 +122,15 @@ def training(given: Training | str | Mapping[str, Any]) -> Training:
     return replace(RECIPES[base], **table)
 
 
-def _fitting(name: str, value: Any, kind: type) -> Any:
-    """The value, if it is of its kind: a whole number will do for any number, a list for a tuple."""
-    accepted: tuple[type, ...] = {float: (int, float), tuple: (list, tuple)}.get(kind, (kind,))
+def _fitting(name: str, value: Any, kind: Any) -> Any:
+    """The value, if it is of its kind: a whole number will do for any number, a list of them for a tuple."""
+    if kind == tuple[float, ...]:
+        if not isinstance(value, list | tuple):
+            raise ShortlistError(f"training.{name}: {value!r} is not a list of numbers")
+        return tuple(_fitting(name, each, float) for each in value)
+    words = {float: "a number", int: "a whole number", bool: "true or false"}
+    accepted = (int, float) if kind is float else kind if kind in words else str
     fits = isinstance(value, accepted) and (kind is bool or not isinstance(value, bool))
     if not fits:
-        raise ShortlistError(f"training.{name}: {value!r} is not a {kind.__name__}")
-    return value if kind is not tuple else tuple(value)
+        raise ShortlistError(f"training.{name}: {value!r} is not {words.get(kind, 'a word')}")
+    return value
