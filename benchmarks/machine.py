@@ -76,9 +76,9 @@ def _version(package: str) -> str:
 
 
 def commit() -> str:
-    """The code that was measured; a machine with a copy of it is told by COMMIT."""
-    if "COMMIT" in os.environ:
-        return os.environ["COMMIT"]
+    """The code that was measured; a machine with a copy of it is told by SHORTLIST_COMMIT."""
+    if "SHORTLIST_COMMIT" in os.environ:
+        return os.environ["SHORTLIST_COMMIT"]
     try:
         named = _git("rev-parse", "--short", "HEAD")
         changes = _git("diff", "HEAD", "--", "src", "benchmarks/*.py")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,11 +86,25 @@ def labels(folder: str | Path) -> dict[str, str]:
 
 def coverage(folder: str | Path, truth: Mapping[str, str]) -> float | None:
     """% of shortlists outside D_cal that held the *true* class, where it is known: differs under label noise."""
+    held = [one for those in _held(folder, truth).values() for one in those]
+    return 100 * float(np.mean(held)) if held else None
+
+
+def coverages(folder: str | Path, truth: Mapping[str, str]) -> dict[int, float]:
+    """The same for every round that has such shortlists."""
+    return {round: 100 * float(np.mean(those)) for round, those in _held(folder, truth).items()}
+
+
+def _held(folder: str | Path, truth: Mapping[str, str]) -> dict[int, list[bool]]:
+    """Whether each list held the true class, by round."""
     with _open(folder) as store:
         keys, class_at = store.keys(), {name: i for i, name in enumerate(store.class_names())}
         shown = store.questions(questions.c.purpose.in_(["query", "ahead"]), IS_ANSWERED)
-    held = [_holds(q, class_at.get(truth[keys[q.item]], -1)) for q in shown if keys[q.item] in truth]
-    return 100 * float(np.mean(held)) if held else None
+    found: dict[int, list[bool]] = defaultdict(list)
+    for q in shown:
+        if keys[q.item] in truth:
+            found[q.round].append(_holds(q, class_at.get(truth[keys[q.item]], -1)))
+    return found
 
 
 def _holds(question: QuestionRow, cls: int) -> bool:

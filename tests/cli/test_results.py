@@ -33,6 +33,12 @@ def test_results_are_kept_added_to_and_put_beside_the_papers(shortlist: Command,
     assert Path("docs/images/cifar100-accuracy-per-cost.svg").read_text().startswith("<svg")
     again = shortlist("compare", "results", "--into", page, "--figures", "docs/images")
     assert again.out == "docs/page.md: nothing has changed\n"
+    assert shortlist(*line, "CSQ+Rand", "--seeds", "0", "--set", "rounds=1").code == 0
+    assert shortlist("results", "runs/cifar100-rounds=1", "-o", "results/other.parquet").code == 0
+    for options in ((), ("--into", page, "--figures", "docs/images")):
+        told = shortlist("compare", "results", *options).out.splitlines()[-1]
+        assert told == "not shown, for the paper has none such: cifar100-rounds=1"
+    assert "rounds=1" not in page.read_text()
 
 
 def test_nothing_to_keep_and_nowhere_to_put_it(shortlist: Command, tmp_path: Path) -> None:

@@ -70,3 +70,16 @@ def test_refused_sizes(tmp_path: Path, name: str, options: dict[str, Any], sente
     with pytest.raises(ShortlistError, match=sentence):
         write_example(name, tmp_path, **options)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_files_that_nobody_made_up_are_not_written_over(tmp_path: Path, name: str) -> None:
+    home = data_folder(name, tmp_path)
+    home.mkdir()
+    (home / "train").write_bytes(b"real")
+    with pytest.raises(ShortlistError, match="holds files that were not made up, and nothing is written over them"):
+        write_example(name, tmp_path, n_classes=5, items=20, test_items=10)
+    assert [path.name for path in home.iterdir()] == ["train"]
+    (home / "train").unlink()
+    write_example(name, tmp_path, n_classes=5, items=20, test_items=10)  # empty
+    write_example(name, tmp_path, n_classes=5, items=20, test_items=10)  # and its own

@@ -45,3 +45,14 @@ def test_datasets_that_say_what_is_missing_have_their_say(tmp_path: Path, name: 
     assert data_folder(name, tmp_path) == tmp_path / OFFICIAL[name]
     with pytest.raises(ShortlistError, match=rf"{name}: .*{OFFICIAL[name]}/.* is missing; .*https://"):
         getattr(shortlist, name.capitalize())(data_folder(name, tmp_path))
+
+
+@pytest.mark.parametrize("name", OFFICIAL)
+def test_what_to_look_for_is_the_official_folder_and_there_is_a_way_without(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(ShortlistError, match=rf"the folder that holds {OFFICIAL[name]}/; --smoke tries a recipe"):
+        data_folder(name)
+    with pytest.raises(ShortlistError, match=r"the folder that holds r52/$"):  # its recipe has no [smoke]
+        data_folder("r52")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist import Arrays, Cifar100, ShortlistError, Simclr
+from shortlist import Arrays, Cifar100, CostAware, Entropy, OneBit, ShortlistError, Simclr
 from shortlist.datasets.examples import write_example
 from shortlist.experiments.builder import Builder
 from shortlist.experiments.labels import by_subject
@@ -46,9 +46,35 @@ def test_a_crowd_that_answered_about_all_items_answers_about_a_part_of_them(
     crowd = parse_recipe({**ONE, "annotator": {"labels": "crowd.npy"}}, "here")
     assert (Builder().answers(crowd, whole, 0) == told).all()
     assert (Builder().answers(crowd, part, 0) == told[part.positions]).all()
-    np.save(tmp_path / "crowd.npy", told[: len(part.positions) + 1])  # neither all items nor these
-    with pytest.raises(ShortlistError, match=rf"annotator\.labels: \d+ labels for {len(part.positions)} items"):
-        Builder().answers(crowd, part, 0)
+    for size in (len(part.positions) + 1, 399, 401, 1000):  # neither all items nor these
+        np.save(tmp_path / "crowd.npy", np.resize(told, size))
+        with pytest.raises(
+            ShortlistError, match=rf"annotator\.labels: {size} labels for {len(part.positions)} items, of 400 in all"
+        ):
+            Builder().answers(crowd, part, 0)
+
+
+def test_a_crowd_that_is_not_there_says_where_to_get_it(tmp_path: Path) -> None:
+    dataset = Arrays(np.zeros((10, 2)), np.arange(10))
+    known = parse_recipe({**ONE, "annotator": {"labels": "cifar100n/human_labels.npz:noisy"}}, "here")
+    with pytest.raises(ShortlistError) as told:
+        Builder(tmp_path).answers(known, dataset, 0)
+    for words in ("there is no cifar100n/human_labels.npz", "CIFAR-100N", "noisylabels.com", "CIFAR-100_human.pt"):
+        assert words in str(told.value)
+    for words in ("noisy_label", "np.savez(", "CC BY-NC 4.0", "--only noise=0.05"):
+        assert words in str(told.value)
+    other = parse_recipe({**ONE, "annotator": {"labels": "mine.npy"}}, "here")
+    with pytest.raises(ShortlistError, match=r"annotator\.labels: there is no mine\.npy, neither from here nor in the"):
+        Builder(tmp_path).answers(other, dataset, 0)
+
+
+def test_one_bit_has_one_price_so_cost_aware_entropy_is_entropy() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.full(100, 0.1), 500)
+    plain, aware = (
+        method.select(probs, n=60, rng=np.random.default_rng(1), price=OneBit().price)
+        for method in (Entropy(), CostAware(Entropy(), d=0.3))
+    )
+    assert (plain == aware).all()
 
 
 def test_items_that_nobody_could_answer_about_are_left_out(tmp_path: Path) -> None:

@@ -1,11 +1,23 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from shortlist import ShortlistError
-from shortlist.experiments.compare import BEGIN, END, MAIN, block, claims_table, last_table, worth_table, write_block
+from shortlist.experiments.compare import (
+    BEGIN,
+    END,
+    MAIN,
+    RECIPES,
+    block,
+    claims_table,
+    last_table,
+    left_out,
+    worth_table,
+    write_block,
+)
 from shortlist.experiments.panels import FIGURES, seal
 from shortlist.experiments.paper import ACCURACY_PER_COST, CLAIMS, ROUNDS, Claim
 from shortlist.experiments.recipes import jobs, read_recipe
@@ -13,6 +25,18 @@ from shortlist.experiments.results import read_results
 from tests.experiments.rows import row
 
 ROOT = Path(__file__).parents[2]
+
+PHRASES = {  # the paper's number, in the words it stands in
+    "CIFAR-10": "same labels | CIFAR-10 {}%,",
+    "CIFAR-100": " CIFAR-100 {}%,",
+    "ImageNet64x64": " ImageNet64x64 {}% |",
+    "R52, TF-IDF, round 10": "| R52, TF-IDF, CSQ+Rand at round 10 | {} %p cheaper",
+    "CIFAR-100, label noise 0.05, round 9": "round 9 | CSQ+Cost(Ent) {} / ",
+    "CIFAR-100, label noise 0.1, round 9": "round 9 | CSQ+Cost(Ent) 33.4 / {} %p cheaper",
+    "CIFAR-100-LT, ratio 6, round 4": "| CIFAR-100-LT, round 4, ratio 6 / 10 | {} / ",
+    "CIFAR-100-LT, ratio 10, round 4": "| CIFAR-100-LT, round 4, ratio 6 / 10 | 31.1 / {} %p cheaper",
+    "Products-10K, EfficientNet-B3": "| Products-10K, EfficientNet-B3 | {} %p cheaper",
+}
 
 
 def cells(table: str, name: str) -> list[str]:
@@ -29,8 +53,10 @@ def test_the_papers_numbers_are_the_papers() -> None:
     text = page.read_text("utf-8")
     for name, values in ACCURACY_PER_COST.items():
         assert f"| {name} | {' | '.join(f'{value:.2f}' for value in values)} |" in text
+    assert PHRASES.keys() == {claim.where for claim in CLAIMS}
     for claim in CLAIMS:
-        assert f"{claim.paper:g}" in text
+        phrase = PHRASES[claim.where].format(f"{claim.paper:g}")
+        assert phrase in text, phrase
     assert all(len(values) == len(ROUNDS) for values in ACCURACY_PER_COST.values())
 
 
@@ -107,6 +133,31 @@ def test_where_it_ran() -> None:
     assert block(rows).endswith(f"Where this ran: {told}")
     unknown = row(commit=None, hardware=None, torch=None, date=None)
     assert block([unknown]).endswith("`cifar100` somewhere, which was not written down.")
+
+
+def test_with_which_training_it_ran() -> None:
+    fast = json.dumps({"model": {"name": "network", "training": "fast"}})
+    assert "Where this ran: `cifar100` trained by `fast`, on some GPU" in block(
+        [row(settings=fast), row(settings="{}")]
+    )
+    other = json.dumps({"model": {"training": {"base": "paper", "negative": 0.1, "epochs": 3}}})
+    assert "trained by `fast` and `paper` with epochs = 3, negative = 0.1," in block(
+        [row(settings=fast), row(seed=1, settings=other)]
+    )
+    assert "trained by" not in block([row()])
+
+
+def test_a_round_that_some_seeds_have_not_reached_says_how_many_have() -> None:
+    rows = [row("Ent", 2, s, accuracy_per_cost=1.0) for s in (0, 1)] + [row("Ent", 3, 0, accuracy_per_cost=2.0)]
+    assert cells(worth_table(rows), "CSQ+Ent")[1:4] == ["2", "1.00 ± 0.00", "**2.00** (n = 1)"]
+
+
+def test_every_recipe_is_shown_and_what_is_not_is_named() -> None:
+    assert {path.stem for path in (ROOT / "recipes").glob("*.toml")} == RECIPES.keys()
+    others = ("cifar100-smoke", "cifar100-model.training=paper", "cifar100-smoke")
+    rows = [row(), *(row(recipe=name) for name in others)]
+    assert left_out(rows) == ["cifar100-model.training=paper", "cifar100-smoke"]
+    assert left_out([row()]) == []
 
 
 def test_a_block_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:

@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from shortlist import ShortlistError
+from shortlist import LinearProbe, Network, Scikit, ShortlistError
+from shortlist.campaign.folder import Folder
 from shortlist.experiments import machine
+from shortlist.experiments.builder import Builder
 from shortlist.experiments.machine import FILE, Origin, Start, note_start, read_origin
 from shortlist.experiments.recipes import Job, parse_recipe
+from shortlist.experiments.sweep import run_job
 
 HERE = Start(1, "abc1234567", "some GPU", "3.12.1", "2.13.0", "2026-01-02T03:04:05+00:00")
 
@@ -23,13 +27,13 @@ def job(tmp_path: Path) -> Job:
 
 
 def start_at(monkeypatch: pytest.MonkeyPatch, here: Start) -> None:
-    monkeypatch.setattr(machine, "this_start", lambda from_round: replace(here, from_round=from_round))
+    monkeypatch.setattr(machine, "this_start", lambda from_round, model: replace(here, from_round=from_round))
 
 
 def test_a_round_belongs_to_the_start_that_finished_it(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
     for finished, here in ((0, HERE), (2, replace(HERE, date="later")), (3, replace(HERE, hardware="another GPU"))):
         start_at(monkeypatch, here)
-        note_start(job, finished)
+        note_start(job, finished, Scikit())
     origin = read_origin(job.folder)
     assert origin is not None
     assert (origin.recipe, origin.variant, origin.query, origin.acquisition) == (
@@ -69,7 +73,8 @@ def test_the_commit_of_a_checkout_of_a_changed_one_and_of_a_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "PACKAGE", tmp_path)
-    monkeypatch.setenv("COMMIT", "told")
+    monkeypatch.setenv("COMMIT", "of something else")
+    monkeypatch.setenv("SHORTLIST_COMMIT", "told")
     code = tmp_path / "__init__.py"
     code.write_text("a = 1\n")
     git(tmp_path, "init", "-q")
@@ -81,13 +86,60 @@ def test_the_commit_of_a_checkout_of_a_changed_one_and_of_a_copy(
     assert " and changes " in str(machine.commit.__wrapped__())
     monkeypatch.setenv("PATH", "")  # no git at all
     assert machine.commit.__wrapped__() == "told"
-    monkeypatch.delenv("COMMIT")
+    monkeypatch.delenv("SHORTLIST_COMMIT")
     assert machine.commit.__wrapped__() is None
 
 
 def test_this_machine_has_a_name() -> None:
-    here = machine.this_start(3)
+    here = machine.this_start(3, Scikit())
     assert here.from_round == 3
     assert here.hardware
     assert here.python.startswith("3.")
     assert here.date.endswith("+00:00")
+
+
+# --- what is told follows the model ----------------------------------------------------------------------------
+
+
+def test_a_model_that_uses_torch_is_credited_to_it_before_it_is_loaded() -> None:
+    program = """
+import sys
+from shortlist import Hub
+from shortlist.experiments.machine import this_start
+
+model = Hub("facebook/dino-vits16", device="cpu")
+print("torch" in sys.modules, this_start(1, model).torch)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False 2."), done.stdout
+
+
+@pytest.mark.parametrize(
+    "model", [Network(device="cpu"), LinearProbe(device="cpu"), Scikit()], ids=lambda m: type(m).__name__
+)
+def test_a_gpu_has_done_only_what_models_on_it_have(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu_is_there(monkeypatch)
+    here = machine.this_start(1, model)
+    assert "cores" in here.hardware
+    assert (here.torch is None) == isinstance(model, Scikit)
+
+
+@pytest.mark.parametrize("model", [Network(), LinearProbe(), Network(device="cuda")], ids=repr)
+def test_a_gpu_is_named_where_one_is_used(model: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpu_is_there(monkeypatch)
+    assert machine.this_start(1, model).hardware == "a GPU"
+
+
+def test_who_finds_another_at_work_writes_nothing_down(job: Job) -> None:
+    job, builder = replace(job, query="", acquisition=""), Builder()
+    builder.campaign(job)[0].close()  # begun, and left
+    with Folder(job.folder).alone(), pytest.raises(ShortlistError, match="another process is running this campaign"):
+        run_job(0, job, builder, lambda news: None)
+    assert not (job.folder / FILE).exists()
+
+
+def gpu_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device=None: "a GPU")

@@ -45,7 +45,7 @@ def test_nothing_is_drawn_of_nothing(make: Any) -> None:
     assert make([row("Rand")]) is None
 
 
-def test_a_drawing_knows_its_numbers_and_goes_when_they_go(tmp_path: Path) -> None:
+def test_a_drawing_knows_its_numbers_and_stays_where_there_are_none(tmp_path: Path) -> None:
     one, two = draw(ROWS, tmp_path, "cifar100")
     assert (one.name, two.name) == ("cifar100-accuracy-against-cost.svg", "cifar100-accuracy-per-cost.svg")
     text = one.read_text("utf-8")
@@ -54,7 +54,8 @@ def test_a_drawing_knows_its_numbers_and_goes_when_they_go(tmp_path: Path) -> No
     assert seal(accuracy_against_cost(ROWS)) in text
     assert seal(accuracy_against_cost(ROWS[:-1])) not in text
     assert draw([], tmp_path, "cifar100") == []
-    assert not list(tmp_path.iterdir())
+    assert one.read_text("utf-8") == text
+    assert two.exists()
 
 
 def test_one_seed_has_no_band() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from shortlist import ShortlistError
 from shortlist.experiments.recipes import (
     Recipe,
+    as_table,
     changed,
     chosen,
     each_variant,
@@ -58,7 +61,6 @@ def test_the_text_recipe_is_the_papers() -> None:
         ("imagenet64", 60_000, 60_000, 16, 5000),
         ("products10k", 30_000, 22_000, 6, 5000),
         ("noise", 5000, 6000, 9, 500),
-        ("weak", 5000, 6000, 9, 500),
     ],
 )
 def test_the_image_recipes_have_the_papers_budgets(
@@ -86,6 +88,29 @@ def test_the_long_tails_end_where_their_items_do() -> None:
         assert items[name] - before_last > 500, "the last round has more than its calibration items"
         assert items[name] - before_last - one.budget < 500, "and no other would have"
         assert one.dataset == {"name": "cifar100", "imbalance": int(name.removeprefix("ratio="))}
+
+
+def test_one_bit_goes_on_to_where_candidate_sets_end() -> None:
+    weak = recipe("weak")
+    assert weak.pairs() == [("OneBit", "Ent")]
+    assert (weak.initial, weak.budget, weak.rounds, weak.seeds) == (5000, 6000, 24, [0, 1, 2])
+    all_bits = 50_000 * math.log2(100)
+    assert (5000 * math.log2(100) + 23 * 6000) / all_bits == pytest.approx(0.515, abs=0.001)
+
+
+def test_saal_ascends_alike_in_all_recipes() -> None:
+    with_saal = {name: one for name in RECIPES for one in [recipe(name)] if "SAAL" in one.acquisitions}
+    assert list(with_saal) == ["cifar10", "cifar100", "imagenet64"]
+    assert {name: as_table(one.model).get("ascent") for name, one in with_saal.items()} == dict.fromkeys(
+        with_saal, "batch"
+    )
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES.keys() - {"text"}))
+def test_an_image_recipe_says_how_long_it_takes_and_in_which_numbers(name: str) -> None:
+    head = " ".join(RECIPES[name].read_text().partition("\nname = ")[0].replace("\n# ", " ").split())
+    assert "On a GPU training runs in bfloat16." in head
+    assert re.search(r"On one H200 \((measured|estimated, not measured)\): |How long it takes was not measured\.", head)
 
 
 def test_noise_is_the_papers_and_peoples() -> None:
@@ -121,7 +146,7 @@ def test_tables_merge_values_replace_and_false_takes_a_table_away() -> None:
     assert merged(below, above) == {
         "rounds": 3,
         "seeds": [2],
-        "model": {"name": "x", "training": {"epochs": 1}},
+        "model": {"name": "x", "training": {"base": "fast", "epochs": 1}},
         "variants": {"a": {}},
     }
     assert below["seeds"] == [0, 1]
@@ -130,6 +155,32 @@ def test_tables_merge_values_replace_and_false_takes_a_table_away() -> None:
 def test_another_part_brings_none_of_the_settings_of_the_one_it_replaces() -> None:
     assert merged({"model": {"name": "x", "k": 1}}, {"model": {"name": "y"}}) == {"model": {"name": "y"}}
     assert merged({"flag": {"is": True}}, {"flag": {"is": False}}) == {"flag": {"is": False}}
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "made"),
+    [
+        (
+            "model.training.epochs=2",
+            "model",
+            {"name": "network", "architecture": "wrn-36-5", "training": {"base": "imagenet64", "epochs": 2}},
+        ),
+        ("dataset.items=1000", "dataset", {"name": "imagenet64", "items": 1000}),
+        ("dataset.name=cifar100", "dataset", {"name": "cifar100"}),
+    ],
+)
+def test_a_table_over_a_word_keeps_the_word(text: str, field: str, made: dict[str, Any]) -> None:
+    got = getattr(changed(recipe("imagenet64"), setting(text), "here"), field)
+    assert {key: value for key, value in got.items() if key != "ascent"} == made
+
+
+def test_a_setting_over_a_word_reaches_every_variant_queries_and_acquisitions() -> None:
+    for one in each_variant(changed(recipe("noise"), setting("dataset.items=1000"), "here")).values():
+        assert one.dataset == {"name": "cifar100", "items": 1000}
+    small = changed(parse_recipe(MANY, "here"), setting("queries.A.k=3"), "here")
+    assert small.queries == {"A": {"name": "top_k", "k": 3}, "B": "conventional"}
+    cost = changed(recipe("cifar100"), setting("acquisitions.Cost(Ent).d=1.2"), "here").acquisitions["Cost(Ent)"]
+    assert cost == {"name": "cost_aware", "inner": "entropy", "d": 1.2}
 
 
 def test_variants_are_grids_of_their_own(tmp_path: Path) -> None:
@@ -174,6 +225,15 @@ def test_what_the_command_line_says_comes_last() -> None:
 def test_a_setting_that_cannot_be_read_is_named(text: str) -> None:
     with pytest.raises(ShortlistError, match=r"--set: .* does not look like model\.training=paper"):
         setting(text)
+
+
+def test_a_variant_is_named_in_quotes_where_its_name_needs_them() -> None:
+    few = each_variant(changed(recipe("noise"), setting('variants."noise=0.05".rounds = 3'), "here"))
+    assert {name: one.rounds for name, one in few.items()} == {"noise=0.05": 3, "noise=0.1": 9, "human": 9}
+    for text in ("variants.noise=0.05.rounds=3", "variants.noise=0.05", 'variants."noise=0.05.rounds=3'):
+        with pytest.raises(ShortlistError, match=r"--set: .*; a name with \. or = in it goes in quotes"):
+            setting(text)
+    assert setting("variants.human=false") == {"variants": {"human": False}}
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from shortlist.datasets.examples import write_example
 from shortlist.experiments.recipes import jobs, read_recipe, smoke_recipe
 from shortlist.experiments.results import read_results
 from shortlist.measures import read
@@ -31,7 +33,7 @@ def test_every_image_recipe_can_be_made_small() -> None:
 def test_a_recipe_made_small_runs_to_its_end(path: Path, shortlist: Command) -> None:
     got = shortlist("run", path, "--smoke", "--no-report")
     assert got.code == 0, got.err
-    assert f"this run is on made-up records in runs/{path.stem}-smoke/data" in got.err
+    assert f"this run is on made-up records in runs/{path.stem}-smoke/made-up" in got.err
     for job in jobs(smoke_recipe(read_recipe(path), path.name), Path("runs") / f"{path.stem}-smoke"):
         record = read(job.folder)
         assert [r.number for r in record.rounds] == list(range(1, (job.recipe.rounds or 0) + 1)), job.label
@@ -41,13 +43,65 @@ def test_a_recipe_made_small_runs_to_its_end(path: Path, shortlist: Command) -> 
 
 
 def test_data_that_is_there_is_used(shortlist: Command, tmp_path: Path) -> None:
-    from shortlist.datasets.examples import write_example
-
     write_example("cifar10", tmp_path / "data", items=600, test_items=120, seed=1)
     line = ("run", SMALL["cifar10"], "--smoke", "--no-report", "--only", "CSQ+Rand", "--data")
     got = shortlist(*line, "data")
     assert got.code == 0, got.err
     assert "made-up" not in got.err
-    assert not Path("runs/cifar10-smoke/data").exists()
+    assert not Path("runs/cifar10-smoke/made-up").exists()
     wrong = shortlist(*line, "dada", "--out", "other")
     assert (wrong.code, wrong.err) == (1, "error: cifar10: dada (from --data) is not a folder\n")
+
+
+# --- nothing of anybody's is written over ----------------------------------------------------------------------
+
+
+def noise_with(labels: str) -> Path:
+    path = Path("noise.toml")
+    path.write_text(SMALL["noise"].read_text().replace("cifar100n/human_labels.npz:noisy", labels))
+    return path
+
+
+@pytest.mark.parametrize("where", ["absolute", "above"])
+def test_labels_of_somebodys_own_are_left_as_they_are(where: str, shortlist: Command, tmp_path: Path) -> None:
+    mine = tmp_path / "runs/mine.npz"
+    mine.parent.mkdir()
+    np.savez(mine, noisy=np.arange(5))
+    before = mine.read_bytes()
+    recipe = noise_with(f"{mine}:noisy" if where == "absolute" else "../../mine.npz:noisy")
+    got = shortlist("run", recipe, "--smoke", "--no-report", "--only", "human")
+    assert got.code == 0, got.err
+    assert mine.read_bytes() == before
+    assert not Path("runs/noise-smoke/mine.npz").exists()
+    assert Path("runs/noise-smoke/made-up/crowd/human.npy").exists()
+    assert shortlist("run", recipe, "--smoke", "--no-report", "--only", "human").code == 0  # and goes on
+
+
+def test_real_data_in_the_folder_of_a_smoke_run_is_left_as_it_is(shortlist: Command) -> None:
+    for folder in ("data", "made-up"):
+        real = Path("X") / folder / "cifar-10-batches-py" / "data_batch_1"
+        real.parent.mkdir(parents=True)
+        real.write_bytes(b"real")
+    got = shortlist("run", SMALL["cifar10"], "--smoke", "--no-report", "--only", "CSQ+Rand", "--out", "X")
+    assert (got.code, got.err) == (
+        1,
+        "error: X/made-up/cifar-10-batches-py: holds files that were not made up, and nothing is written over them\n",
+    )
+    assert {path.read_bytes() for path in Path("X").rglob("*") if path.is_file()} == {b"real"}
+
+
+def test_a_crowd_is_made_up_where_only_its_file_is_missing(shortlist: Command) -> None:
+    home = write_example("cifar100", "data", items=600, test_items=120)
+    line = ("run", SMALL["noise"], "--smoke", "--no-report", "--only", "human", "--data", "data")
+    got = shortlist(*line)
+    assert got.code == 0, got.err
+    assert "no cifar100n/human_labels.npz: these answers are made up, in runs/noise-smoke/made-up" in got.err
+    assert not Path("runs/noise-smoke/made-up/cifar-100-python").exists()
+    made = read("runs/noise-smoke/human/CSQ+Cost-Ent/seed-0").config
+    assert made["dataset"]["folder"] == str(home)
+    (home.parent / "cifar100n").mkdir()
+    np.savez("data/cifar100n/human_labels.npz", noisy=np.arange(600) % 100)
+    got = shortlist(*line, "--out", "real")
+    assert got.code == 0, got.err
+    assert "made up" not in got.err
+    assert not Path("real/made-up").exists()

@@ -20,7 +20,7 @@ def compare(
 
     Example: shortlist compare results --into README.md --figures docs/images
     """
-    from shortlist.experiments.compare import MAIN, block, write_block
+    from shortlist.experiments.compare import MAIN, block, left_out, write_block
     from shortlist.experiments.panels import draw
     from shortlist.experiments.results import read_results
 
@@ -30,5 +30,7 @@ def compare(
     made = block(rows, [Path(os.path.relpath(path, home)).as_posix() for path in drawn])
     if into is None:
         print(made)
-        return
-    print(f"{into}: {'written' if write_block(into, made) else 'nothing has changed'}")
+    else:
+        print(f"{into}: {'written' if write_block(into, made) else 'nothing has changed'}")
+    if others := left_out(rows):
+        print(f"not shown, for the paper has none such: {', '.join(others)}")

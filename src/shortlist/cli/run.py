@@ -52,7 +52,7 @@ def run(
         found = changed(found, {"seeds": _numbers(seeds), "seed": None}, where)
     folder = out or Path("runs") / folder_name(found.name)
     if smoke:
-        data = _data_or_example(found, data, folder / "data")
+        found, data = _data_or_example(found, data, folder)
     run_recipe(found, folder, data=data, workers=jobs, only=only or [], report=report)
 
 
@@ -65,13 +65,17 @@ def _numbers(text: str) -> list[int]:
         raise ShortlistError(f"--seeds: {text!r} is not a list of whole numbers such as 0,1,2") from None
 
 
-def _data_or_example(recipe: Recipe, data: Path | None, made: Path) -> Path | None:
+def _data_or_example(recipe: Recipe, data: Path | None, out: Path) -> tuple[Recipe, Path | None]:
     from rich.console import Console
 
-    from shortlist.experiments.made_up import data_or_example
+    from shortlist.experiments.made_up import FOLDER, data_or_example
 
     console = Console(stderr=True)
-    return data_or_example(recipe, data, made, lambda words: console.print(words, highlight=False, soft_wrap=True))
+
+    def say(words: str) -> None:
+        console.print(words, highlight=False, soft_wrap=True)
+
+    return data_or_example(recipe, data, out / FOLDER, say)
 
 
 def run_recipe(

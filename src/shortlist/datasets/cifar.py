@@ -44,6 +44,7 @@ class Layout:
 class _Cifar(Arrays):
     layout: ClassVar[Layout]
     positions: Ints  # (N,): where in the official training order each item stands
+    official_size: int  # items in the official training order, whatever was left out here
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class _Cifar(Arrays):
         classes = read_names(layout, root / layout.meta)
         rows, labels = read_batches(layout, [root / name for name in layout.train])
         test_rows, test_labels = read_batches(layout, [root / layout.test])
+        self.official_size = len(labels)
         kept = np.arange(len(labels)) if imbalance is None else long_tail(labels, imbalance, layout.n_classes)
         self.positions = kept[: first(items, len(kept), field=f"{layout.name}: items")]
         n_test = first(test_items, len(test_labels), field=f"{layout.name}: test_items")

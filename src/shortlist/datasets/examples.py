@@ -28,6 +28,7 @@ COARSE = 4  # points along each side of a pattern; in between it is interpolated
 COLOUR = 40.0  # standard deviation of a pattern, in grey levels
 OWN = 1.5  # an item's own pattern against its class's
 GRAIN = 12.0  # standard deviation of the noise, in grey levels
+MARK = "made-up.txt"  # lies in a folder whose files were made up, and may be made again
 
 # The second number of a generator, after the seed; a split's images and labels have streams of their own.
 PATTERNS, TRAIN_LABELS, TEST_LABELS, TRAIN_IMAGES, TEST_IMAGES = range(5)
@@ -44,7 +45,8 @@ def write_example(
 ) -> Path:
     """Write made-up items of a dataset into `folder`; gives the folder in it that the dataset's class reads.
 
-    `n_classes` is how many classes occur: all that there are, or 200 of Products-10K, if it is left out.
+    `n_classes` is how many classes occur: all that there are, or 200 of Products-10K, if it is left out. A folder that
+    holds files which nobody made up is refused: they may be the real ones.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -61,10 +63,19 @@ def write_example(
     for field, value in (("items", items), ("test_items", test_items)):
         if value < len(TRAIN):
             raise ShortlistError(f"example: {field} is {value}; it has to be at least {len(TRAIN)}, one for every file")
-    home = Path(folder) / OFFICIAL[name]
-    home.mkdir(parents=True, exist_ok=True)
+    home = claimed(Path(folder) / OFFICIAL[name])
     write(home, Maker(occurring, seed), items, test_items)
     return home
+
+
+def claimed(folder: Path) -> Path:
+    """A folder for made-up files and nothing else: a new or an empty one, or one that this has marked before."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / MARK).exists():
+        if any(folder.iterdir()):
+            raise ShortlistError(f"{folder}: holds files that were not made up, and nothing is written over them")
+        (folder / MARK).write_text("Everything in this folder was made up by Shortlist, and may be written anew.\n")
+    return folder
 
 
 # --- items -----------------------------------------------------------------------------------------------------

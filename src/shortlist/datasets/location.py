@@ -17,6 +17,13 @@ OFFICIAL = {
     "products10k": "products10k",
 }
 
+# Files of labels that recipes name, and where to get them.
+CROWDS = {
+    "cifar100n/human_labels.npz": "it is made of CIFAR-100_human.pt (CIFAR-100N, Wei et al. 2022, noisylabels.com, "
+    'CC BY-NC 4.0): np.savez("cifar100n/human_labels.npz", noisy=...) of its array noisy_label; without it, run what '
+    "needs none, such as --only noise=0.05",
+}
+
 
 def data_folder(name: str, given: str | Path | None = None) -> Path:
     """The folder of one dataset: in `given` (the command line's `--data`), or else in $SHORTLIST_DATA.
@@ -28,8 +35,10 @@ def data_folder(name: str, given: str | Path | None = None) -> Path:
     """
     root, source = (given, "--data") if given is not None else (os.environ.get(VARIABLE), VARIABLE)
     if not root:
+        without = "; --smoke tries a recipe without it" if name in OFFICIAL else ""
         raise ShortlistError(
-            f"{name}: its folder is not known; give --data FOLDER or set {VARIABLE} to the folder that holds {name}/"
+            f"{name}: its folder is not known; give --data FOLDER or set {VARIABLE} to the folder that holds "
+            f"{OFFICIAL.get(name, name)}/{without}"
         )
     if not Path(root).is_dir():
         raise ShortlistError(f"{name}: {root} (from {source}) is not a folder")

@@ -17,7 +17,7 @@ from shortlist.campaign.engine import Campaign, Step
 from shortlist.campaign.folder import Folder
 from shortlist.campaign.settings import Settings
 from shortlist.campaign.stopping import Stopping
-from shortlist.datasets.location import OFFICIAL, VARIABLE, data_folder
+from shortlist.datasets.location import CROWDS, OFFICIAL, VARIABLE, data_folder
 from shortlist.experiments.parts import build, names
 from shortlist.experiments.recipes import Job, Part, Recipe, as_table
 from shortlist.types import Acquisition, Dataset, Ints, ShortlistError
@@ -36,6 +36,8 @@ class Builder:
     def check(self, job: Job) -> None:
         """Refuse what `campaign` would refuse, before any campaign of a sweep has begun."""
         settings = self._settings(job)
+        if hasattr(settings.model, "check"):  # an encoder that cannot be found is not to be missed hours from now
+            settings.model.check()
         Folder(job.folder).check(settings.config, settings.dataset)
         self.answers(job.recipe, settings.dataset, job.seed)
 
@@ -109,10 +111,10 @@ class Builder:
         if name in FOLDERS and "folder" not in settings and name in names("datasets"):
             settings["folder"] = str(data_folder(name, self.data))
         for key in PATHS & settings.keys():
-            settings[key] = str(self._found(str(settings[key])))
+            settings[key] = str(self.found(str(settings[key])))
         return settings
 
-    def _found(self, path: str) -> Path:
+    def found(self, path: str) -> Path:
         """A path from where the command was started, or else from the data folder."""
         from_data = (self.data or Path(os.environ.get(VARIABLE, ""))) / path
         return from_data if not Path(path).exists() and from_data.exists() else Path(path)
@@ -126,7 +128,9 @@ class Builder:
             raise ShortlistError(f"annotator.name: {table.name!r} is none of simulated")
         labels = dataset.labels if table.labels is None else _at_positions(self._given(table.labels), dataset)
         if len(labels) != len(dataset.labels):
-            raise ShortlistError(f"annotator.labels: {len(labels)} labels for {len(dataset.labels)} items")
+            whole = getattr(dataset, "official_size", len(dataset.labels))
+            more = f", of {whole} in all" if whole != len(dataset.labels) else ""
+            raise ShortlistError(f"annotator.labels: {len(labels)} labels for {len(dataset.labels)} items{more}")
         wrong = np.flatnonzero((labels < 0) | (labels >= len(dataset.classes)))
         if len(wrong):
             told = f"item {wrong[0]} has label {labels[wrong[0]]}"
@@ -135,7 +139,10 @@ class Builder:
 
     def _given(self, where: str) -> Any:
         name, _, array = where.partition(":")
-        path = self._found(name)
+        path = self.found(name)
+        if not path.exists():
+            how = f"; {CROWDS[name]}" if name in CROWDS else ", neither from here nor in the data folder"
+            raise ShortlistError(f"annotator.labels: there is no {path}{how}")
         try:
             found = np.load(path, allow_pickle=False)
             return np.asarray(found[array] if array else found, np.int64)
@@ -146,7 +153,7 @@ class Builder:
 def _at_positions(labels: Ints, dataset: Dataset) -> Ints:
     """Labels of the whole official training set, taken where the items of a part of it stand."""
     positions: Ints | None = getattr(dataset, "positions", None)
-    if positions is None or len(labels) <= len(positions) or len(labels) <= positions.max():
+    if positions is None or len(labels) != getattr(dataset, "official_size", None):
         return labels
     return labels[positions]
 

@@ -5,6 +5,7 @@ The block stands in a page between two marks; everything else on the page stays 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -45,7 +46,8 @@ def block(rows: Sequence[Row], pictures: Sequence[str] = ()) -> str:
         "unless one is named: in % of what those cost, or in points of relative cost where the paper says it so. Where "
         "it does not say how items are picked, here are three ways.",
         claims_table(rows),
-        "After the last round. CQ is what the same items cost with all classes shown at once.",
+        "After the last round, which methods reach at different costs. CQ is what the same items cost with all classes "
+        "shown at once.",
         last_table(rows),
         *origins(rows),
     ]
@@ -74,7 +76,9 @@ def _worth(rows: Sequence[Row], at: int, theirs: float) -> str:
     spread = Spread.of(row["accuracy_per_cost"] for row in rows if row["round"] == at)
     if spread.mean is None:
         return ""
-    return f"**{spread.written(2)}**" if round(spread.mean, 2) >= theirs else spread.written(2)
+    told = f"**{spread.written(2)}**" if round(spread.mean, 2) >= theirs else spread.written(2)
+    here = _seeds([row for row in rows if row["round"] == at])
+    return told if here == _seeds(rows) else f"{told} (n = {here})"
 
 
 def claims_table(rows: Sequence[Row]) -> str:
@@ -143,8 +147,29 @@ def _origin(rows: Sequence[Row]) -> str:
     )
     days = sorted({row["date"][:10] for row in rows if row["date"]})
     when = " to ".join(dict.fromkeys([*days[:1], *days[-1:]]))
-    parts = [hardware and f"on {hardware}", torch and f"torch {torch}", commits and f"commit {commits}", when]
+    trained = " and ".join(sorted({_training(row) for row in rows} - {""}))
+    parts = [
+        trained and f"trained by {trained}",
+        hardware and f"on {hardware}",
+        torch and f"torch {torch}",
+        commits and f"commit {commits}",
+        when,
+    ]
     return ", ".join(part for part in parts if part) or "somewhere, which was not written down"
+
+
+def _training(row: Row) -> str:
+    """The recipe of a network's training, and what was different from it."""
+    training = json.loads(row["settings"]).get("model", {}).get("training")
+    if not isinstance(training, dict):
+        return f"`{training}`" if training else ""
+    others = ", ".join(f"{key} = {value}" for key, value in sorted(training.items()) if key != "base")
+    return f"`{training.get('base', 'fast')}`{f' with {others}' if others else ''}"
+
+
+def left_out(rows: Iterable[Row]) -> list[str]:
+    """Recipes that are in the results and not in the block: smoke runs, and runs with other settings."""
+    return sorted({row["recipe"] for row in rows} - RECIPES.keys())
 
 
 # --- rows ------------------------------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -57,9 +57,12 @@ class Origin:
         return before[-1] if before else None
 
 
-def note_start(job: Job, finished: int) -> None:
-    """Write down where a campaign goes on after so many finished rounds, unless that is where it was before."""
-    here, known = this_start(finished + 1), read_origin(job.folder)
+def note_start(job: Job, finished: int, model: object) -> None:
+    """Write down where a campaign goes on after so many finished rounds, unless that is where it was before.
+
+    To be called by whoever holds the lock of the campaign's folder: others have started nothing.
+    """
+    here, known = this_start(finished + 1, model), read_origin(job.folder)
     starts = known.starts if known else ()
     if starts and starts[-1].is_like(here):
         return
@@ -84,23 +87,32 @@ def read_origin(folder: Path) -> Origin | None:
 # --- here and now ----------------------------------------------------------------------------------------------
 
 
-def this_start(from_round: int) -> Start:
-    torch: Any = sys.modules.get("torch")
+def this_start(from_round: int, model: object) -> Start:
     return Start(
         from_round=from_round,
         commit=commit(),
-        hardware=hardware(),
+        hardware=hardware(model),
         python=platform.python_version(),
-        torch=str(torch.__version__).split("+")[0] if torch is not None else None,
+        torch=version("torch").split("+")[0] if uses_torch(model) else None,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
     )
 
 
-def hardware() -> str:
-    """The GPU, if torch is at work and finds one, or else the processor."""
-    torch: Any = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available():
-        return str(torch.cuda.get_device_name())
+def uses_torch(model: object) -> bool:
+    """Models that use it can be told on which device; whether anybody else has loaded it says nothing."""
+    return hasattr(model, "device")
+
+
+def hardware(model: Any) -> str:
+    """The GPU, if the model is to use one and torch finds it, or else the processor."""
+    if uses_torch(model):
+        import torch
+
+        from shortlist.models.network.devices import chosen
+
+        device = chosen(model.device)
+        if device.type == "cuda":
+            return str(torch.cuda.get_device_name(device))
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     named = (line.split(":")[1].strip() for line in lines if line.startswith("model name"))
@@ -109,12 +121,12 @@ def hardware() -> str:
 
 @cache
 def commit() -> str | None:
-    """The code that runs: of the checkout it lies in, or what COMMIT says of a copy; None if neither knows."""
+    """The code that runs: of the checkout it lies in, or as SHORTLIST_COMMIT names a copy; None if neither knows."""
     try:
         _git("ls-files", "--error-unmatch", "__init__.py")  # a checkout around an installed copy says nothing of it
         named, changes = _git("rev-parse", "--short=10", "HEAD"), _git("diff", "HEAD", "--", ".")
     except (OSError, subprocess.CalledProcessError):
-        return os.environ.get("COMMIT") or None
+        return os.environ.get("SHORTLIST_COMMIT") or None
     return f"{named} and changes {crc32(changes.encode()):08x}" if changes else named
 
 

@@ -155,13 +155,12 @@ def draw(rows: Sequence[Row], folder: Path, name: str) -> list[Path]:
     written = []
     for title, make in FIGURES.items():
         chart, path = make(rows), folder / f"{name}-{title}.svg"
-        if chart is None:
-            path.unlink(missing_ok=True)
-        else:
-            folder.mkdir(parents=True, exist_ok=True)
-            figures.save(chart, path)
-            path.write_text(f"{path.read_text('utf-8').rstrip()}\n<!-- {seal(chart)} -->\n", "utf-8")
-            written.append(path)
+        if chart is None:  # one that was drawn before stays: it is not ours to take away
+            continue
+        folder.mkdir(parents=True, exist_ok=True)
+        figures.save(chart, path)
+        path.write_text(f"{path.read_text('utf-8').rstrip()}\n<!-- {seal(chart)} -->\n", "utf-8")
+        written.append(path)
     return written
 
 

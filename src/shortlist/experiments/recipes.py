@@ -18,6 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from shortlist.types import ShortlistError
 
 Part = str | dict[str, Any]
+NAME = r'(?:"[^"]+"|[^\s".=]+)'  # of a table or a field, in what --set says
+QUOTED = """a name with . or = in it goes in quotes, as in 'variants."noise=0.1".rounds=3'"""
 
 
 class _Table(BaseModel):
@@ -127,16 +129,19 @@ def _validated(table: Mapping[str, Any], where: str) -> Recipe:
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """One table laid over another: tables merge, values replace, and `false` takes a table away.
 
-    A part with another name replaces the part below, whose settings are not its own.
+    A part with another name replaces the part below, whose settings are not its own. A word below a table stays: it
+    is the name of a part, or what a training is based on.
 
     >>> merged({"a": 1, "model": {"name": "x", "k": 2}}, {"model": {"k": 3}})
     {'a': 1, 'model': {'name': 'x', 'k': 3}}
     >>> merged({"a": 1, "model": {"name": "x", "k": 2}}, {"model": {"name": "y"}})
     {'a': 1, 'model': {'name': 'y'}}
+    >>> merged({"dataset": "cifar100"}, {"dataset": {"items": 1000}})
+    {'dataset': {'name': 'cifar100', 'items': 1000}}
     """
     result = dict(below)
     for key, value in above.items():
-        old = result.get(key)
+        old = _spelt_out(key, result.get(key), value)
         if isinstance(old, Mapping) and value is False:
             del result[key]
         elif isinstance(old, Mapping) and isinstance(value, Mapping) and _same_part(old, value):
@@ -146,30 +151,45 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
+def _spelt_out(key: str, old: Any, value: Any) -> Any:
+    """A word as the table that it is short for, where a table is laid over it."""
+    if isinstance(old, str) and isinstance(value, Mapping):
+        return {"base" if key == "training" else "name": old}
+    return old
+
+
 def _same_part(below: Mapping[str, Any], above: Mapping[str, Any]) -> bool:
     return "name" not in above or above["name"] == below.get("name")
 
 
 def changed(recipe: Recipe, above: Mapping[str, Any], where: str) -> Recipe:
     """The recipe and all its variants with these settings: what the command line says comes last."""
-    variants = {name: merged(table, above) for name, table in recipe.variants.items()}
+    for_all = {key: value for key, value in above.items() if key != "variants"}
+    variants = {name: merged(table, for_all) for name, table in recipe.variants.items()}
     return parse_recipe(merged({**_written(recipe), "variants": variants}, above), where)
 
 
 def setting(text: str) -> dict[str, Any]:
     """A setting as the command line gives it: where it stands, and a TOML value or a bare word.
 
+    A name with a dot or an equals sign in it goes in quotes.
+
     >>> setting("model.training=paper"), setting("model.training.epochs = 2")
     ({'model': {'training': 'paper'}}, {'model': {'training': {'epochs': 2}}})
+    >>> setting('variants."noise=0.1".rounds=3')
+    {'variants': {'noise=0.1': {'rounds': 3}}}
     """
-    at, equals, value = (part.strip() for part in text.partition("="))
-    if not (at and equals and value):
-        raise ShortlistError(f"--set: {text!r} does not look like model.training=paper")
+    found = re.fullmatch(rf"\s*({NAME}(?:\.{NAME})*)\s*=\s*(\S.*)", text, re.DOTALL)
+    if not found:
+        raise ShortlistError(f"--set: {text!r} does not look like model.training=paper; {QUOTED}")
+    keys, value = [name.strip('"') for name in re.findall(NAME, found[1])], found[2].strip()
     try:
         read: Any = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         read = value
-    for key in reversed(at.split(".")):
+    if keys[0] == "variants" and len(keys) < 3 and not isinstance(read, dict) and read is not False:
+        raise ShortlistError(f"--set: {text!r} gives a variant no setting; {QUOTED}")
+    for key in reversed(keys):
         read = {key: read}
     return dict(read)
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from shortlist import measures
 from shortlist.experiments.labels import acquisition_label, known_dataset, query_label
 from shortlist.experiments.machine import Origin, Start, read_origin
+from shortlist.experiments.truth import true_coverage
 from shortlist.measures import Record
 from shortlist.types import Round, ShortlistError
 
@@ -43,7 +44,8 @@ SCHEMA = pa.schema(
         ("alpha", pa.float64()),
         ("threshold", pa.float64()),
         ("mean_set_size", pa.float64()),
-        ("coverage", pa.float64()),
+        ("coverage", pa.float64()),  # of what was answered
+        ("true_coverage", pa.float64()),  # of the true class, where that is known to be another
         ("seconds", pa.float64()),
         ("commit", pa.string()),
         ("hardware", pa.string()),
@@ -53,6 +55,7 @@ SCHEMA = pa.schema(
         ("settings", pa.string()),  # everything else that was asked for, as JSON
     ]
 )
+LATER = ("true_coverage",)  # columns that the first files do not have
 
 
 # --- rows ------------------------------------------------------------------------------------------------------
@@ -62,9 +65,14 @@ def rows_of(folder: Path) -> list[Row]:
     """What a campaign came to, round by round."""
     record, origin = measures.read(folder), read_origin(folder)
     named = _named(record, origin)
+    true = true_coverage(folder)
     told = {"settings": json.dumps(_settings(record), sort_keys=True, ensure_ascii=False)}
     return [
-        named | _measured(round) | _started(origin.of_round(round.number) if origin else None) | told
+        named
+        | _measured(round)
+        | {"true_coverage": true.get(round.number)}
+        | _started(origin.of_round(round.number) if origin else None)
+        | told
         for round in record.rounds
     ]
 
@@ -167,6 +175,10 @@ def _read(path: Path) -> list[Row]:
         raise ShortlistError(f"{path}: there is no such file") from None
     except (OSError, pa.ArrowException) as error:
         raise ShortlistError(f"{path}: cannot be read as results: {error}") from None
+    if added := [name for name in LATER if name not in table.schema.names]:
+        for name in added:
+            table = table.append_column(name, pa.nulls(len(table), SCHEMA.field(name).type))
+        table = table.select([name for name in SCHEMA.names if name in table.schema.names])
     if table.schema.names != SCHEMA.names:
         missing = sorted(set(SCHEMA.names) ^ set(table.schema.names))
         raise ShortlistError(f"{path}: not a file of results of this version: {', '.join(missing)} differ")

@@ -29,6 +29,7 @@ from shortlist.datasets.progress import no_bars
 from shortlist.experiments.builder import Builder
 from shortlist.experiments.machine import note_start
 from shortlist.experiments.recipes import Job
+from shortlist.experiments.truth import note_truth
 from shortlist.types import Round, ShortlistError
 
 
@@ -66,10 +67,12 @@ def run_job(number: int, job: Job, builder: Builder, tell: Tell) -> None:
     """One campaign to its end."""
     campaign, annotator = builder.campaign(job, watch=lambda step: tell(News(number, step=step)))
     try:
-        if campaign.ending is None:
-            note_start(job, finished=len(campaign.finished_rounds()))
-        for finished in campaign.run(annotator):
-            tell(News(number, round=finished))
+        with campaign.folder.alone():
+            if campaign.ending is None:
+                note_start(job, len(campaign.finished_rounds()), campaign.settings.model)
+            for finished in campaign.run(annotator):
+                tell(News(number, round=finished))
+            note_truth(job.folder, campaign.settings.dataset, annotator.labels)
         tell(News(number, ending=campaign.ending or "waiting for answers"))
     finally:
         campaign.close()
