@@ -31,6 +31,7 @@ PHRASES = {  # the paper's number, in the words it stands in
     "CIFAR-100": " CIFAR-100 {}%,",
     "ImageNet64x64": " ImageNet64x64 {}% |",
     "R52, TF-IDF, round 10": "| R52, TF-IDF, CSQ+Rand at round 10 | {} %p cheaper",
+    "R52, TF-IDF, round 10 counted from 0": "| R52, TF-IDF, CSQ+Rand at round 10 | {} %p cheaper",
     "CIFAR-100, label noise 0.05, round 9": "round 9 | CSQ+Cost(Ent) {} / ",
     "CIFAR-100, label noise 0.1, round 9": "round 9 | CSQ+Cost(Ent) 33.4 / {} %p cheaper",
     "CIFAR-100-LT, ratio 6, round 4": "| CIFAR-100-LT, round 4, ratio 6 / 10 | {} / ",

@@ -139,6 +139,7 @@ def test_perturbed_losses(learnt: Network, ascent: str) -> None:
     assert losses.shape == (40,)
     assert torch.isfinite(losses).all()
     assert (losses > plain).float().mean() > 0.9  # a step up the loss
+    assert learnt.perturbed_loss(items[:0]).shape == (0,)
 
 
 @pytest.mark.parametrize(

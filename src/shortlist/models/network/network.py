@@ -125,10 +125,10 @@ class Network:
         from shortlist.models.perturbed_module import perturbed_losses
 
         trainer = self._learnt()
-        parts = [items[start : start + ASCENDED] for start in range(0, len(items), ASCENDED)]
-        inputs = (
-            trainer.pixels.seen(trainer.pixels.images[torch.from_numpy(part).to(trainer.device)]) for part in parts
-        )
+        if not len(items):
+            return torch.zeros(0, device=trainer.device)
+        parts = (items[start : start + ASCENDED] for start in range(0, len(items), ASCENDED))
+        inputs = (trainer.pixels.seen(self._rows(trainer.pixels.images, part)) for part in parts)
         return torch.cat([perturbed_losses(trainer.net, batch, per=self.ascent) for batch in inputs])
 
     def place(self, array: npt.NDArray[Any]) -> Array:
