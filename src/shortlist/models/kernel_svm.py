@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import partial
@@ -12,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from sklearn.svm import SVC
 
+from shortlist.models import npz
 from shortlist.models.cores import on_all_cores
 from shortlist.models.encode import Matrix, encode
 from shortlist.models.pairwise import Mask, couple, fit_sigmoids, pair_index, pair_probs
@@ -140,28 +140,21 @@ class KernelSVM:
     def save(self, folder: Path) -> None:
         """Writes `kernel_svm.npz`, whole or not at all."""
         fitted = self._learnt()
-        learnt_from = {"items": fitted.items, "labels": fitted.labels, "settings": self._settings()}
-        arrays: dict[str, Any] = {**vars(fitted.machines), "sigmoids": fitted.sigmoids, **learnt_from}
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = folder / f"{FILE}.part"
-        with temporary.open("wb") as file:
-            np.savez(file, **arrays)
-        temporary.replace(folder / FILE)
+        arrays = {**vars(fitted.machines), "sigmoids": fitted.sigmoids}
+        npz.write(folder / FILE, arrays | self._made_from(fitted.items, fitted.labels))
 
     def load(self, folder: Path, labelled: Labelled) -> bool:
         """False as well where the file was learnt from other labels or settings, or cannot be read."""
         items, labels = _in_item_order(labelled)
-        try:
-            with (folder / FILE).open("rb") as file, np.load(file) as arrays:
-                kept = dict(arrays)
-            machines = Machines(**{f.name: kept[f.name] for f in fields(Machines)})
-            wanted = {"items": items, "labels": labels, "settings": self._settings()}
-            if not all(np.array_equal(kept[name], value) for name, value in wanted.items()):
-                return False
-            self._fitted = _Fitted(machines, kept["sigmoids"], items, labels, labelled.n_classes)
-        except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
+        kept = npz.read_made_from(folder / FILE, self._made_from(items, labels))
+        if kept is None or kept.keys() != {"sigmoids", *(f.name for f in fields(Machines))}:
             return False
+        sigmoids = kept.pop("sigmoids")
+        self._fitted = _Fitted(Machines(**kept), sigmoids, items, labels, labelled.n_classes)
         return True
+
+    def _made_from(self, items: Ints, labels: Ints) -> dict[str, Any]:
+        return {"items": items, "labels": labels, "settings": self._settings()}
 
     def _settings(self) -> Floats:
         return np.array([self.C, self.gamma, self.coef0, self.folds])

@@ -19,7 +19,7 @@ from shortlist.datasets.progress import track
 from shortlist.models.network.architectures import untrained
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import DEALT
-from shortlist.models.network.optimisers import forget, optimiser, set_rate
+from shortlist.models.network.optimisers import descend, forget, optimiser, set_rate
 from shortlist.models.network.pixels import Pixels, on_device
 from shortlist.models.network.trainer import predicted_together
 from shortlist.models.network.training import Training
@@ -124,11 +124,7 @@ class Contrast:
         return nt_xent(projections, self.temperature)
 
     def _step(self) -> None:
-        self.optimiser.zero_grad(set_to_none=True)
-        loss = self._loss()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
-        self.lost += loss.detach()
+        self.lost += descend(self.optimiser, self._loss)
 
     # --- what was learnt ---------------------------------------------------------------------------------------
 

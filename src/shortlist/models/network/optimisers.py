@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,6 +17,15 @@ def optimiser(name: Optimiser, net: nn.Module, rate: float, weight_decay: float)
     if name == "adamw":
         return torch.optim.AdamW(net.parameters(), lr, weight_decay=weight_decay, fused=on_gpu, capturable=on_gpu)
     return torch.optim.SGD(net.parameters(), lr, 0.9, nesterov=True, weight_decay=weight_decay, fused=on_gpu)
+
+
+def descend(made: torch.optim.Optimizer, loss_of: Callable[[], torch.Tensor]) -> torch.Tensor:
+    """One step down the loss; what it was."""
+    made.zero_grad(set_to_none=True)
+    loss = loss_of()
+    loss.backward()  # type: ignore[no-untyped-call]
+    made.step()
+    return loss.detach()
 
 
 def set_rate(made: torch.optim.Optimizer, rate: torch.Tensor) -> None:

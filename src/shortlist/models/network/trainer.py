@@ -23,7 +23,7 @@ from shortlist.models.network.architectures import untrained
 from shortlist.models.network.augment import mixed, moved
 from shortlist.models.network.captured import captured, fastest
 from shortlist.models.network.deck import Deck, Hands
-from shortlist.models.network.optimisers import forget, optimiser, set_rate
+from shortlist.models.network.optimisers import descend, forget, optimiser, set_rate
 from shortlist.models.network.pixels import Pixels, on_device
 from shortlist.models.network.training import Training
 from shortlist.models.seeding import seeded
@@ -148,11 +148,7 @@ class Trainer:
         return known + self.training.negative * negative_losses(logits, self.rejected[items])
 
     def _step(self) -> None:
-        self.optimiser.zero_grad(set_to_none=True)
-        loss = self._loss()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimiser.step()
-        self.lost += loss.detach()
+        self.lost += descend(self.optimiser, self._loss)
 
     # --- predicting --------------------------------------------------------------------------------------------
 
