@@ -12,7 +12,7 @@ def test_results_are_kept_added_to_and_put_beside_the_papers(shortlist: Command,
     line = ("run", recipe, "--no-report", "--only")
     assert shortlist(*line, "CSQ+Cost(Ent)", "--seeds", "0").code == 0
     got = shortlist("results", "runs", "-o", "results/cifar100.parquet")
-    assert (got.code, got.out) == (0, "1 campaign, 3 rows in all: results/cifar100.parquet\n")
+    assert (got.code, got.out) == (0, "3 rows in all: results/cifar100.parquet\n")
     assert shortlist(*line, "CSQ+Cost(Ent)", "--seeds", "1", "--out", "more").code == 0
     assert "6 rows in all" in shortlist("results", "more", "-o", "results/cifar100.parquet").out
     rows = read_results([Path("results")])

@@ -157,8 +157,21 @@ def test_every_recipe_is_shown_and_what_is_not_is_named() -> None:
     assert {path.stem for path in (ROOT / "recipes").glob("*.toml")} == RECIPES.keys()
     others = ("cifar100-smoke", "cifar100-model.training=paper", "cifar100-smoke")
     rows = [row(), *(row(recipe=name) for name in others)]
-    assert left_out(rows) == ["cifar100-model.training=paper", "cifar100-smoke"]
+    assert left_out(rows) == ["cifar100-smoke"]
+    assert left_out([row(), row(recipe="noise-model.training=paper")]) == ["noise-model.training=paper"]
     assert left_out([row()]) == []
+
+
+def test_other_settings_of_the_main_recipe_stand_above_the_papers_line() -> None:
+    paper = row("Ent", 2, recipe="cifar100-model.training=paper", accuracy_per_cost=2.0)
+    rows = [row("Ent", 2, accuracy_per_cost=3.0), paper]
+    lines = worth_table(rows).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("| CSQ+Ent |"))
+    assert lines[at].startswith("| CSQ+Ent | 1 | **3.00** |")
+    assert lines[at + 1].startswith("| CSQ+Ent, `model.training=paper` | 1 | 2.00 |")
+    assert lines[at + 2].startswith("| the paper | 3 |")
+    assert sum("model.training" in line for line in lines) == 1
+    assert "; `cifar100-model.training=paper` on some GPU" in block(rows)
 
 
 def test_a_block_goes_between_its_marks_and_nowhere_else(tmp_path: Path) -> None:

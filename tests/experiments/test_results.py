@@ -96,6 +96,18 @@ def test_two_folders_with_the_same_campaign_are_refused(csq: Path, tmp_path: Pat
     assert not (tmp_path / "r.parquet").exists()
 
 
+def test_a_file_from_another_machine_is_added(csq: Path, runs: Path, tmp_path: Path) -> None:
+    there, here, both = (tmp_path / f"{name}.parquet" for name in ("there", "here", "both"))
+    others = find_campaigns([runs])
+    write_results([csq], there)
+    write_results(others, here)
+    write_results([there], here)
+    write_results([csq, *others], both)
+    assert read_results([here]) == read_results([both])
+    with pytest.raises(ShortlistError, match="holds the same campaign as"):
+        write_results([csq, there], here)
+
+
 def test_a_file_of_something_else_is_named_and_left_as_it_was(csq: Path, tmp_path: Path) -> None:
     with pytest.raises(ShortlistError, match=r"r\.csv: the name must end in \.parquet"):
         write_results([csq], tmp_path / "r.csv")

@@ -7,7 +7,9 @@ import typer
 
 
 def results(
-    folders: Annotated[list[Path], typer.Argument(help="Campaigns, or folders that hold some.")],
+    sources: Annotated[
+        list[Path], typer.Argument(help="Campaigns, folders that hold some, or .parquet files from another machine.")
+    ],
     out: Annotated[Path, typer.Option("--out", "-o", help="The .parquet file to write, or to add to.")],
 ) -> None:
     """Keep what campaigns came to in one small file: a row per campaign and round, with commit and hardware.
@@ -19,6 +21,7 @@ def results(
     from shortlist.experiments.folders import find_campaigns
     from shortlist.experiments.results import write_results
 
-    campaigns = find_campaigns(folders)
-    rows = write_results(campaigns, out)
-    print(f"{len(campaigns)} campaign{'' if len(campaigns) == 1 else 's'}, {rows} rows in all: {out}")
+    files = [path for path in sources if path.is_file()]
+    folders = [path for path in sources if not path.is_file()]
+    rows = write_results([*find_campaigns(folders), *files], out)
+    print(f"{rows} rows in all: {out}")

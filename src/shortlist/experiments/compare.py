@@ -40,7 +40,7 @@ def block(rows: Sequence[Row], pictures: Sequence[str] = ()) -> str:
         "<!-- made from results/ by `shortlist compare`; edits here are lost -->",
         "Accuracy per cost on CIFAR-100 (accuracy over relative cost, both in %), asked with candidate sets, by round: "
         "mean ± standard deviation over seeds, and below it the paper's number; bold where ours is as large.",
-        worth_table(_of(rows, MAIN)),
+        worth_table(rows),
         *(f"![{_alt(path)}]({path})" for path in pictures),
         "How much cheaper candidate sets come than conventional queries for as many labels, after the last round "
         "unless one is named: in % of what those cost, or in points of relative cost where the paper says it so. Where "
@@ -62,14 +62,33 @@ def _alt(path: str) -> str:
 
 
 def worth_table(rows: Sequence[Row]) -> str:
-    """The paper's table with ours above each of its lines."""
+    """The paper's table with ours above each of its lines, as the recipe is and with other settings."""
     lines = [["", "seeds", *map(str, ROUNDS)]]
     for acquisition, theirs in ACCURACY_PER_COST.items():
-        mine = [row for row in rows if (row["query"], row["acquisition"]) == ("CSQ", acquisition)]
-        ours = [_worth(mine, n, value) for n, value in zip(ROUNDS, theirs, strict=True)]
-        lines.append([f"CSQ+{acquisition}", _seeds(mine), *ours])
+        method = f"CSQ+{acquisition}"
+        for recipe in [MAIN, *_with_settings(rows)]:
+            mine = [row for row in _of(rows, recipe) if _method(row) == method]
+            if mine or recipe == MAIN:
+                ours = [_worth(mine, n, value) for n, value in zip(ROUNDS, theirs, strict=True)]
+                lines.append([f"{method}{_settings(recipe)}", _seeds(mine), *ours])
         lines.append(["the paper", "3", *(number(value, 2) for value in theirs)])
     return _markdown(lines)
+
+
+def _with_settings(rows: Iterable[Row]) -> list[str]:
+    """The main recipe's names with --set, where the paper has such a line."""
+    lines = {f"CSQ+{acquisition}" for acquisition in ACCURACY_PER_COST}
+    names = {row["recipe"] for row in rows if _method(row) in lines}
+    return sorted(name for name in names if name.startswith(f"{MAIN}-") and "=" in name)
+
+
+def _settings(recipe: str) -> str:
+    """
+    >>> _settings("cifar100"), _settings("cifar100-model.training=paper")
+    ('', ', `model.training=paper`')
+    """
+    others = recipe.removeprefix(MAIN).removeprefix("-")
+    return f", `{others}`" if others else ""
 
 
 def _worth(rows: Sequence[Row], at: int, theirs: float) -> str:
@@ -137,7 +156,7 @@ def _last_line(rows: Sequence[Row]) -> list[str]:
 
 def origins(rows: Sequence[Row]) -> list[str]:
     """Where, when and with what code the numbers came about."""
-    told = [f"`{recipe}` {_origin(_of(rows, recipe))}" for recipe in RECIPES if _of(rows, recipe)]
+    told = [f"`{name}` {_origin(_of(rows, name))}" for name in [*RECIPES, *_with_settings(rows)] if _of(rows, name)]
     return [f"Where this ran: {'; '.join(told)}."] if told else []
 
 
@@ -168,8 +187,9 @@ def _training(row: Row) -> str:
 
 
 def left_out(rows: Iterable[Row]) -> list[str]:
-    """Recipes that are in the results and not in the block: smoke runs, and runs with other settings."""
-    return sorted({row["recipe"] for row in rows} - RECIPES.keys())
+    """Recipes that are in the results and not in the block: smoke runs, and most with other settings."""
+    rows = list(rows)
+    return sorted({row["recipe"] for row in rows} - {*RECIPES, *_with_settings(rows)})
 
 
 # --- rows ------------------------------------------------------------------------------------------------------

@@ -122,11 +122,14 @@ def _settings(record: Record) -> Row:
 # --- files -----------------------------------------------------------------------------------------------------
 
 
-def write_results(folders: Sequence[Path], out: Path) -> int:
-    """Add the rounds of these campaigns to a file, or make it; all of it, or what was there stays. How many rows."""
+def write_results(sources: Sequence[Path], out: Path) -> int:
+    """Add the rounds of these campaigns to a file, or make it; all of it, or what was there stays. How many rows.
+
+    A campaign is a folder, or rows of a file like this one that came from another machine.
+    """
     if out.suffix != ".parquet":
         raise ShortlistError(f"{out}: the name must end in .parquet")
-    fresh = _together(folders)
+    fresh = _together(sources)
     kept = [row for row in (read_results([out]) if out.exists() else []) if _campaign(row) not in fresh]
     rows = sorted(
         [*kept, *(row for rows in fresh.values() for row in rows)], key=lambda row: (*_campaign(row), row["round"])
@@ -143,18 +146,16 @@ def write_results(folders: Sequence[Path], out: Path) -> int:
     return len(rows)
 
 
-def _together(folders: Sequence[Path]) -> dict[tuple[Any, ...], list[Row]]:
-    """The rows of every campaign; two folders that hold the same one are refused."""
+def _together(sources: Sequence[Path]) -> dict[tuple[Any, ...], list[Row]]:
+    """The rows of every campaign; two sources that hold the same one are refused."""
     found: dict[tuple[Any, ...], tuple[Path, list[Row]]] = {}
-    for folder in folders:
-        rows = rows_of(folder)
-        if not rows:
-            continue
-        name = _campaign(rows[0])
-        if name in found:
-            told = ", ".join(f"{key} {value}" for key, value in zip(CAMPAIGN, name, strict=True) if value != "")
-            raise ShortlistError(f"{folder}: holds the same campaign as {found[name][0]}: {told}")
-        found[name] = (folder, rows)
+    for source in sources:
+        for row in read_results([source]) if source.is_file() else rows_of(source):
+            first, rows = found.setdefault(_campaign(row), (source, []))
+            if first != source:
+                told = ", ".join(f"{key} {row[key]}" for key in CAMPAIGN if row[key] != "")
+                raise ShortlistError(f"{source}: holds the same campaign as {first}: {told}")
+            rows.append(row)
     return {name: rows for name, (_, rows) in found.items()}
 
 

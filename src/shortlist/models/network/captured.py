@@ -22,6 +22,7 @@ def captured(step: Callable[[], None], device: torch.device) -> Callable[[], Non
     aside.wait_stream(here)
     with fastest(), torch.cuda.stream(aside), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "TensorFloat32", UserWarning)  # 32 bits are asked for where they are used
+        warnings.filterwarnings("ignore", r"\s*Online softmax is disabled", UserWarning)  # a choice of the compiler's
         for _ in range(WARM_UP):
             step()
     here.wait_stream(aside)
