@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.annotators.simulated import Simulated as Simulated
     from shortlist.annotators.simulated import noisy as noisy
     from shortlist.campaign.engine import Campaign as Campaign
+    from shortlist.campaign.overlap import Overlap as Overlap
     from shortlist.campaign.stopping import Stopping as Stopping
     from shortlist.conformal import APS as APS
     from shortlist.conformal import LAC as LAC
@@ -78,6 +79,7 @@ HOMES = {
     "acquisition.typi_clust": ["TypiClust"],
     "annotators.simulated": ["Simulated", "noisy"],
     "campaign.engine": ["Campaign"],
+    "campaign.overlap": ["Overlap"],
     "campaign.stopping": ["Stopping"],
     "conformal": ["APS", "LAC", "RAPS"],
     "costs": ["Bits", "Linear", "Seconds"],

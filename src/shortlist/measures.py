@@ -14,6 +14,7 @@ import numpy as np
 from shortlist.campaign import ledger
 from shortlist.campaign.asked import Asked
 from shortlist.campaign.folder import Folder
+from shortlist.campaign.overlap import rule_of
 from shortlist.campaign.resolution import Resolution, resolve
 from shortlist.campaign.schema import IS_ANSWERED, questions
 from shortlist.campaign.store import QuestionRow, Store
@@ -205,4 +206,4 @@ def _open(folder: str | Path) -> Store:
 
 
 def _resolution(store: Store) -> Resolution:
-    return resolve(store.heard(0), store.partly_answered())
+    return resolve(store.heard(0), store.resolved_together(), rule_of(store.config()))

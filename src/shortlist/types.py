@@ -132,7 +132,7 @@ class Model(Protocol):
 
 # --- questions and answers -------------------------------------------------------------------------------------
 
-Purpose: TypeAlias = Literal["holdout", "initial", "calibration", "query", "ahead"]
+Purpose: TypeAlias = Literal["holdout", "initial", "calibration", "query", "ahead", "import"]
 AnswerKind: TypeAlias = Literal["label", "none", "skip", "unreadable"]
 NONE = -1  # in a path: "None of the above"
 
@@ -188,6 +188,9 @@ class Answer:
     active_seconds: float | None = None
     wall_seconds: float | None = None
     supersedes: int | None = None
+    stage_seconds: tuple[float, ...] | None = None  # active seconds of every stage that was seen
+    note: str | None = None
+    final: bool = False  # a decision, which counts whatever others have said
 
     @property
     def label(self) -> int | None:

@@ -80,7 +80,7 @@ def test_the_database_is_plain_sqlite(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "campaign.db") as c:
         assert c.execute("pragma journal_mode").fetchone() == ("wal",)
         assert c.execute("select count(*), sum(misses) >= 0 from answers").fetchone() == (16, 1)
-        assert c.execute("select value from meta where key = 'schema_version'").fetchone() == ("1",)
+        assert c.execute("select value from meta where key = 'schema_version'").fetchone() == ("2",)
     c.close()
 
 

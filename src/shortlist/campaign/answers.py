@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from shortlist.campaign import ledger
 from shortlist.campaign.identity import Identities
@@ -11,24 +13,50 @@ from shortlist.campaign.resolution import live
 from shortlist.campaign.store import QuestionRow, Store
 from shortlist.types import NONE, Answer, CostModel, ShortlistError
 
+Taken: TypeAlias = tuple[Answer, int, float]  # an answer, its item, its charge
 
-def checked(
+
+def checked(given: Sequence[Answer], store: Store, known: Identities, cost: CostModel) -> list[Taken]:
+    """What can be written down; one that cannot be taken refuses them all."""
+    taken = []
+    for one in sifted(given, store, known, cost):
+        if isinstance(one, ShortlistError):
+            raise one
+        taken.append(one)
+    return taken
+
+
+def sifted(
     given: Sequence[Answer], store: Store, known: Identities, cost: CostModel
-) -> list[tuple[Answer, int, float]]:
-    """(answer, item, charge) of each; one that cannot be taken refuses them all."""
+) -> Iterator[Taken | ShortlistError]:
+    """For each answer what can be written down, or why it cannot be taken."""
     asked = store.questions_by_id({a.question for a in given})
     standing: dict[tuple[int, str], int | None] = {(a.question, a.person): a.id for a in live(store.answers_to(asked))}
-    taken = []
     for answer in given:
-        row = asked.get(answer.question)
-        if row is None or row.state != "open":
-            raise ShortlistError(f"answer: question {answer.question} is not open")
-        _check_turn(answer, standing.get((row.id, answer.person)))
+        try:
+            row = asked.get(answer.question)
+            if row is None or row.state != "open":
+                raise ShortlistError(f"answer: question {answer.question} is not open")
+            _check_turn(answer, standing.get((row.id, answer.person)))
+            own = replace(answer, path=tuple(p if p == NONE else _own_class(p, known) for p in answer.path))
+            check_path(row, own)
+            check_seconds(own)
+        except ShortlistError as error:
+            yield error
+            continue
         standing[row.id, answer.person] = 0  # no answer has this number: nobody answers twice in one go
-        own = replace(answer, path=tuple(p if p == NONE else _own_class(p, known) for p in answer.path))
-        check_path(row, own)
-        taken.append((own, row.item, ledger.charge(row, own, cost)))
-    return taken
+        yield own, row.item, ledger.charge(row, own, cost)
+
+
+def check_seconds(answer: Answer) -> None:
+    """Times are finite and not negative, one for every stage that was seen."""
+    stages = answer.stage_seconds or ()
+    times = [*stages, *(t for t in (answer.active_seconds, answer.wall_seconds) if t is not None)]
+    if not all(math.isfinite(t) and t >= 0 for t in times):
+        raise ShortlistError(f"answer: question {answer.question} cannot have taken {times} seconds")
+    if answer.stage_seconds is not None and len(stages) != ledger.stages_seen(answer):
+        seen = ledger.stages_seen(answer)
+        raise ShortlistError(f"answer: question {answer.question} was answered in {seen} stages, not {len(stages)}")
 
 
 def check_path(row: QuestionRow, answer: Answer) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from shortlist.campaign.schema import SCHEMA_VERSION, meta, tables
+from shortlist.campaign.schema import LATER, SCHEMA_VERSION, meta, tables
 from shortlist.types import ShortlistError
 
 
@@ -36,12 +36,47 @@ def _check_schema(path: Path, c: sa.Connection) -> None:
     for table in tables.sorted_tables:
         if not found.has_table(table.name):
             raise damaged(path, f"no table {table.name}")
-    version = c.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).scalar()
+    version = c.execute(_VERSION).scalar()
     if version != str(SCHEMA_VERSION):
         raise ShortlistError(
             f"{path}: made with schema version {version}, this Shortlist reads {SCHEMA_VERSION}; "
             "use the version that made it"
         )
+
+
+_VERSION = sa.select(meta.c.value).where(meta.c.key == "schema_version")
+
+
+def upgrade(path: Path) -> None:
+    """Give a database of an earlier version the columns it lacks, all of them or none; leave every other alone."""
+    if not path.is_file() or _is_current(path):
+        return
+    engine = connect(path)
+    try:
+        with opening(path), engine.connect() as c:
+            c.exec_driver_sql("BEGIN IMMEDIATE")  # whoever else upgrades it waits here, and then finds it done
+            version = int(c.execute(_VERSION).scalar_one())
+            for later in range(version + 1, SCHEMA_VERSION + 1):
+                for column in LATER[later]:
+                    told = sa.schema.CreateColumn(column).compile(dialect=engine.dialect)
+                    c.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {told}")
+            c.execute(meta.update().where(meta.c.key == "schema_version").values(value=str(SCHEMA_VERSION)))
+            c.commit()
+    finally:
+        engine.dispose()
+
+
+def _is_current(path: Path) -> bool:
+    """Whether there is nothing to upgrade; what is damaged or unknown is for `check` to refuse."""
+    engine = connect(path, read_only=True)
+    try:
+        with engine.connect() as c:
+            version = c.execute(_VERSION).scalar()
+    except (OSError, sa.exc.DatabaseError):
+        return True
+    finally:
+        engine.dispose()
+    return not (version and version.isdecimal() and 0 < int(version) < SCHEMA_VERSION)
 
 
 @contextmanager

@@ -20,12 +20,13 @@ from typing import Any, Self
 import numpy as np
 
 from shortlist.campaign import ledger
-from shortlist.campaign.answers import checked
+from shortlist.campaign.answers import checked, sifted
 from shortlist.campaign.asked import Asked
 from shortlist.campaign.evaluation import Score
 from shortlist.campaign.folder import Folder
 from shortlist.campaign.learner import Learner, checked_picks
-from shortlist.campaign.questions import ahead_rows, conventional_rows, planned_rows, shown
+from shortlist.campaign.overlap import Overlap, Rule
+from shortlist.campaign.questions import Rows, ahead_rows, conventional_rows, planned_rows, shown
 from shortlist.campaign.resolution import Resolution, resolve
 from shortlist.campaign.results import summarise
 from shortlist.campaign.settings import Settings
@@ -34,7 +35,19 @@ from shortlist.campaign.store import RoundRow
 from shortlist.campaign.streams import draw_calibration, stream
 from shortlist.campaign.writer import Writer
 from shortlist.plans import QueryDesign
-from shortlist.types import Acquisition, Annotator, Answer, Dataset, Floats, Ints, Model, Question, Rng, Round
+from shortlist.types import (
+    Acquisition,
+    Annotator,
+    Answer,
+    Dataset,
+    Floats,
+    Ints,
+    Model,
+    Question,
+    Rng,
+    Round,
+    ShortlistError,
+)
 
 CHUNK = 1000  # questions put to an annotator, and answers written down, together
 
@@ -53,8 +66,8 @@ class Campaign:
 
     `initial` random items come first, then `budget` items a round. `holdout` random items are asked before
     everything else and only measured with. `ahead` next-ranked items a round are kept ready for people who would
-    otherwise wait while a model trains. `annotator` says, for the record, where answers will come from; `watch` is
-    called with every `Step`.
+    otherwise wait while a model trains. `overlap` has some items answered by several people. `annotator` says, for the
+    record, where answers will come from; `watch` is called with every `Step`.
     """
 
     def __init__(
@@ -72,6 +85,7 @@ class Campaign:
         holdout: int = 0,
         ahead: int = 0,
         stop: Stopping | None = None,
+        overlap: Overlap | None = None,
         annotator: Mapping[str, Any] | None = None,
         watch: Callable[[Step], None] | None = None,
     ) -> None:
@@ -79,7 +93,7 @@ class Campaign:
         if rounds is not None:
             self.stop = replace(self.stop, rounds=rounds)
         numbers = (initial, budget, seed, holdout, ahead)
-        self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, annotator)
+        self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, overlap, annotator)
         self.folder = Folder(Path(folder).absolute())
         self.store, self.known = self.folder.open(self.config, dataset)
         self.learner = Learner(model, dataset, self.known)
@@ -189,11 +203,18 @@ class Campaign:
             handed = w.hand_out(last + 1, n)
         return [shown(row, self.known) for row in self.store.questions_by_id(handed).values()]
 
-    def record(self, answers: Iterable[Answer]) -> None:
-        """Check, charge and write down answers, all of them or none; when this returns they are safe."""
+    def record(self, answers: Iterable[Answer]) -> list[int]:
+        """Check, charge and write down answers, all of them or none; when this returns their numbers they are safe."""
         given = checked(list(answers), self.store, self.known, self.query.cost)
         with self.store.writing() as w:
-            w.answer(given)
+            return w.answer(given)
+
+    def record_each(self, answers: Sequence[Answer]) -> list[int | ShortlistError]:
+        """The same for answers of several people, in one transaction: the number of each, or why it was not taken."""
+        sieved = list(sifted(answers, self.store, self.known, self.query.cost))
+        with self.store.writing() as w:
+            numbers = iter(w.answer([one for one in sieved if not isinstance(one, ShortlistError)]))
+        return [one if isinstance(one, ShortlistError) else next(numbers) for one in sieved]
 
     # --- the steps of a round ----------------------------------------------------------------------------------
 
@@ -204,7 +225,7 @@ class Campaign:
             chosen = self._rng(0, "holdout").permutation(len(self.known.keys))[: self.settings.holdout]
             with self.store.writing() as w:
                 w.start_round(0, "asking", None, None)
-                w.ask(conventional_rows(chosen, n_classes, 0, "holdout"))
+                self._put(w, conventional_rows(chosen, n_classes, 0, "holdout"))
             return
         order = self._rng(1, "initial").permutation(len(self.known.keys))
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
@@ -213,9 +234,9 @@ class Campaign:
         notes = [*_too_few("initial", self.settings.initial, len(order)), *self.settings.remarks()]
         with self._starting(1, notes) as w:
             w.start_round(1, "asking", None, None)
-            w.ask(conventional_rows(order[:n], n_classes, 1, "initial"))
+            self._put(w, conventional_rows(order[:n], n_classes, 1, "initial"))
             ahead = order[n : n + self._reserve(1, n < wanted)]
-            w.ask(conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
+            self._put(w, conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
 
     def _next_round(self, last: RoundRow) -> bool:
         if last.number == 0:
@@ -269,11 +290,11 @@ class Campaign:
         with self._starting(number, _too_few("budget", budget, len(pool))) as w:
             if asked.calibration.any():
                 w.start_round(number, "calibrating", last.alpha, last.threshold)
-                w.ask(planned_rows(query, asked, asked.calibration, number, "calibration", found))
+                self._put(w, planned_rows(query, asked, asked.calibration, number, "calibration", found))
             else:
                 w.start_round(number, "asking", last.alpha, last.threshold)
-                w.ask(planned_rows(query, asked, ~asked.calibration, number, "query", found))
-                w.ask(ahead_rows(query, asked, number + 1, found))
+                self._put(w, planned_rows(query, asked, ~asked.calibration, number, "query", found))
+                self._put(w, ahead_rows(query, asked, number + 1, found))
 
     def _best(self, last: RoundRow, pool: Ints, n: int, found: Resolution) -> Ints:
         """The n items to ask about and the next-ranked ones, best first."""
@@ -302,8 +323,8 @@ class Campaign:
         asked.write(self.folder.asked(last.number))
         with self.store.writing() as w:
             w.set_round(last.number, state="asking", alpha=query.alpha, threshold=query.threshold)
-            w.ask(planned_rows(query, asked, ~asked.calibration, last.number, "query", found))
-            w.ask(ahead_rows(query, asked, last.number + 1, found))
+            self._put(w, planned_rows(query, asked, ~asked.calibration, last.number, "query", found))
+            self._put(w, ahead_rows(query, asked, last.number + 1, found))
 
     def _learn(self, last: RoundRow) -> None:
         if last.number == 0:
@@ -334,7 +355,8 @@ class Campaign:
     def _pool(self, found: Resolution, number: int) -> Ints:
         """Items that can be selected for this round, lowest number first."""
         free = np.ones(len(self.known.keys), np.bool_)
-        for taken in (found.labels, found.set_aside, self.store.asked_items(0), self._handed_out(number)):
+        early = self._handed_out(number)
+        for taken in (found.labels, found.set_aside, found.disputed, self.store.asked_items(0), early):
             free[np.fromiter(taken, np.int64, len(taken))] = False
         return np.flatnonzero(free)
 
@@ -354,6 +376,15 @@ class Campaign:
         is_last = self.stop.rounds is not None and number >= self.stop.rounds
         return 0 if is_last or is_trimmed else self.settings.ahead
 
+    def _put(self, w: Writer, rows: Rows) -> None:
+        """Questions for people, some of them for several."""
+        listed = list(rows)
+        if listed and (overlap := self.settings.overlap):
+            rng = self._rng(listed[0]["round"], f"overlap {listed[0]['purpose']}")
+            for row, wanted in zip(listed, overlap.wanted(len(listed), rng).tolist(), strict=True):
+                row["wanted"] = wanted
+        w.ask(listed)
+
     @contextmanager
     def _starting(self, number: int, notes: Sequence[str]) -> Iterator[Writer]:
         """The transaction that starts a round, and what there is to say about it."""
@@ -368,7 +399,11 @@ class Campaign:
 
     def _resolution(self, last: int | None = None, through: int | None = None) -> Resolution:
         """What all answers come to, or those up to `through` about rounds up to `last`; the holdout left out."""
-        return resolve(self.store.heard(1, last, through), self.store.partly_answered())
+        return resolve(self.store.heard(1, last, through), self.store.resolved_together(), self._rule)
+
+    @property
+    def _rule(self) -> Rule:
+        return self.settings.overlap.rule if self.settings.overlap else "majority"
 
     def _restore(self, row: RoundRow) -> None:
         if self.learner.round != row.number:
@@ -377,7 +412,8 @@ class Campaign:
             self.learner.restore(row.number, self.folder.round(row.number), found, self._rng(row.number, "fit"))
 
     def _score(self) -> Score | None:
-        return self.learner.test_score() or self.learner.score_on(resolve(self.store.heard(0, 0), {}).labels)
+        holdout = resolve(self.store.heard(0, 0), self.store.resolved_together(), self._rule)
+        return self.learner.test_score() or self.learner.score_on(holdout.labels)
 
     def _first_open_round(self) -> int:
         """Every question of the rounds before has been answered."""

@@ -103,6 +103,6 @@ class Folder:
 
 
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """What can not be changed later: all but the end, and the place and size of the dataset."""
+    """What can not be changed later: all but the end, the overlap, and the place and size of the dataset."""
     dataset = {k: v for k, v in config["dataset"].items() if k not in GROWING and not isinstance(v, list)}
-    return {**config, "dataset": dataset, "stop": None}
+    return {**config, "dataset": dataset, "stop": None, "overlap": None}

@@ -40,8 +40,12 @@ def charge(question: QuestionRow, answer: Answer, cost: CostModel) -> float:
     """What an answer cost: every stage it passed through, and for a skip the stage that was on the screen."""
     open_ = question.n_classes - len(question.rejected)
     stages = stage_charges(open_, question.cuts, question.exhaustive, cost)
-    seen = len(answer.path) if answer.kind in ("label", "none") else len(answer.path) + 1
-    return sum(stages[:seen])
+    return sum(stages[: stages_seen(answer)])
+
+
+def stages_seen(answer: Answer) -> int:
+    """How many stages were on the screen before this was said."""
+    return len(answer.path) + (answer.kind in ("skip", "unreadable"))
 
 
 @lru_cache(maxsize=4096)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 tables = sa.MetaData()
 
 meta = sa.Table(
@@ -48,6 +48,7 @@ questions = sa.Table(
     sa.Column("exhaustive", sa.Boolean, nullable=False),
     sa.Column("rejected", sa.JSON, nullable=False),  # classes ruled out before
     sa.Column("state", sa.Text, nullable=False),  # open | reserved: an ahead question not yet handed out
+    sa.Column("wanted", sa.Integer, nullable=False, server_default="1"),  # how many people are to answer
     sa.UniqueConstraint("round", "item"),
 )
 answers = sa.Table(
@@ -65,6 +66,9 @@ answers = sa.Table(
     sa.Column("wall_seconds", sa.Float),
     sa.Column("supersedes", sa.Integer, sa.ForeignKey("answers.id"), unique=True),
     sa.Column("at", sa.Text, nullable=False),
+    sa.Column("stage_seconds", sa.JSON(none_as_null=True)),  # active seconds, stage by stage
+    sa.Column("note", sa.Text),
+    sa.Column("final", sa.Boolean, nullable=False, server_default=sa.false()),  # decided, whatever others said
 )
 _FIRST = answers.c.supersedes.is_(None)  # a person answers a question once, then corrects that answer
 sa.Index(
@@ -80,4 +84,11 @@ events = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
 )
 
-IS_ANSWERED = sa.select(answers.c.id).where(answers.c.question == questions.c.id).exists()
+_OF_QUESTION = answers.c.question == questions.c.id
+HAS_ANSWER = sa.select(answers.c.id).where(_OF_QUESTION).exists()
+_PEOPLE = sa.select(sa.func.count(sa.distinct(answers.c.person))).where(_OF_QUESTION).scalar_subquery()
+_IS_DECIDED = sa.select(answers.c.id).where(_OF_QUESTION, answers.c.final).exists()
+# counting is left to questions that want several answers: all others have one or have none
+IS_ANSWERED = sa.and_(HAS_ANSWER, sa.or_(questions.c.wanted == 1, questions.c.wanted <= _PEOPLE, _IS_DECIDED))
+
+LATER = {2: (questions.c.wanted, answers.c.stage_seconds, answers.c.note, answers.c.final)}  # columns, by version

@@ -9,6 +9,7 @@ from typing import Any
 
 from shortlist.campaign.config import describe
 from shortlist.campaign.features import features_of
+from shortlist.campaign.overlap import Overlap
 from shortlist.campaign.stopping import Stopping
 from shortlist.plans import QueryDesign
 from shortlist.queries.oracle import Oracle
@@ -36,6 +37,7 @@ class Settings:
     holdout: int
     ahead: int
     stop: Stopping
+    overlap: Overlap | None = None
     annotator: Mapping[str, Any] | None = None  # where answers come from, for the record
 
     def __post_init__(self) -> None:
@@ -90,9 +92,15 @@ class Settings:
         """What was asked for, as plain values."""
         numbers = {name: getattr(self, name) for name in LEAST}
         parts = {name: getattr(self, name) for name in ("dataset", "model", "query", "acquisition")}
-        stop = {k: v for k, v in describe(self.stop).items() if k != "name"}
-        values: dict[str, Any] = describe({**numbers, "stop": stop, **parts, "annotator": self.annotator})
+        plain = {name: _unnamed(getattr(self, name)) for name in ("stop", "overlap")}
+        values: dict[str, Any] = describe({**numbers, **plain, **parts, "annotator": self.annotator})
         return values
+
+
+def _unnamed(part: Any) -> Any:
+    """What there is only one kind of needs no name."""
+    described = describe(part)
+    return described and {k: v for k, v in described.items() if k != "name"}
 
 
 def _check_part(name: str, part: Any, wanted: tuple[tuple[str, ...], str]) -> None:

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import sqlalchemy as sa
 
-from shortlist.campaign.database import check, connect, damaged, opening
+from shortlist.campaign.database import check, connect, damaged, opening, upgrade
 from shortlist.campaign.schema import (
+    HAS_ANSWER,
     IS_ANSWERED,
     SCHEMA_VERSION,
     answers,
@@ -61,6 +62,7 @@ class QuestionRow:
     exhaustive: bool
     rejected: tuple[int, ...]
     state: str
+    wanted: int  # how many people are to answer it
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,9 @@ class AnswerRow:
     wall_seconds: float | None
     supersedes: int | None
     at: str
+    stage_seconds: list[float] | None
+    note: str | None
+    final: bool
 
     @property
     def path(self) -> tuple[int, ...]:
@@ -90,15 +95,18 @@ class Heard(NamedTuple):
     id: int
     question: int
     item: int
+    person: str
     kind: AnswerKind
     label: int | None
     supersedes: int | None
+    final: bool
 
 
 class Store:
     """One campaign's database. `Store.create` makes it, `Store(path)` opens it, `read_only` never writes."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        upgrade(path)
         check(path)
         self.path = path
         self.engine = connect(path, read_only=read_only)
@@ -179,6 +187,11 @@ class Store:
         """Questions whose "None of the above" ends them and leaves a partial label."""
         missed = sa.select(answers.c.question).where(answers.c.kind == "none")
         return {q.id: q for q in self.questions(questions.c.id.in_(missed), questions.c.exhaustive.is_(False))}
+
+    def resolved_together(self) -> dict[int, QuestionRow]:
+        """Questions whose answers cannot be read one by one: partial labels, and what several people answer."""
+        shared = self.questions(questions.c.wanted > 1, HAS_ANSWER)
+        return self.partly_answered() | {q.id: q for q in shared}
 
     def _questions(self, chosen: sa.Select[Any]) -> list[QuestionRow]:
         with self.engine.connect() as c:
@@ -263,6 +276,7 @@ def _question(row: Any) -> QuestionRow:
         row.exhaustive,
         tuple(row.rejected),
         row.state,
+        row.wanted,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shortlist.campaign.schema import IS_ANSWERED, answers, classes, events, items, meta, questions, rounds
+from shortlist.campaign.schema import HAS_ANSWER, answers, classes, events, items, meta, questions, rounds
 from shortlist.types import NONE, Answer, Round, ShortlistError
 
 
@@ -54,10 +54,10 @@ class Writer:
     def widen(self, n_classes: int) -> None:
         """Questions that nobody has answered take up new classes, at the end of what they show."""
         whole = sa.case((questions.c.size == questions.c.n_classes, n_classes), else_=questions.c.size)
-        self.c.execute(questions.update().where(~IS_ANSWERED).values(n_classes=n_classes, size=whole))
+        self.c.execute(questions.update().where(~HAS_ANSWER).values(n_classes=n_classes, size=whole))
 
-    def answer(self, given: Sequence[tuple[Answer, int, float]]) -> None:
-        """Append (answer, item, cost)."""
+    def answer(self, given: Sequence[tuple[Answer, int, float]]) -> list[int]:
+        """Append (answer, item, cost); their numbers."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
         rows = [
             {
@@ -72,13 +72,17 @@ class Writer:
                 "wall_seconds": a.wall_seconds,
                 "supersedes": a.supersedes,
                 "at": at,
+                "stage_seconds": None if a.stage_seconds is None else list(a.stage_seconds),
+                "note": a.note,
+                "final": a.final,
             }
             for a, item, cost in given
         ]
         if not rows:
-            return
+            return []
+        numbered = answers.insert().returning(answers.c.id, sort_by_parameter_order=True)
         try:
-            self.c.execute(answers.insert(), rows)
+            return list(self.c.execute(numbered, rows).scalars())
         except sa.exc.IntegrityError:
             raise ShortlistError("answer: the same person has just answered this elsewhere; look again") from None
 
