@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # the same names once more, for type checkers and editors
     from shortlist.datasets.cifar import Cifar10 as Cifar10
     from shortlist.datasets.cifar import Cifar100 as Cifar100
     from shortlist.datasets.digits import Digits as Digits
+    from shortlist.datasets.feature_file import FeatureFile as FeatureFile
     from shortlist.datasets.glyphs import Glyphs as Glyphs
     from shortlist.datasets.image_folder import ImageFolder as ImageFolder
     from shortlist.datasets.imagenet64 import Imagenet64 as Imagenet64
@@ -86,6 +87,7 @@ HOMES = {
     "datasets.arrays": ["Arrays"],
     "datasets.cifar": ["Cifar10", "Cifar100"],
     "datasets.digits": ["Digits"],
+    "datasets.feature_file": ["FeatureFile"],
     "datasets.glyphs": ["Glyphs"],
     "datasets.image_folder": ["ImageFolder"],
     "datasets.imagenet64": ["Imagenet64"],

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.overlap import Overlap, Rule
 from shortlist.campaign.resolution import resolve, verdict
+from shortlist.campaign.schema import LATER
 from shortlist.campaign.store import Heard, Store
 from shortlist.types import Answer, AnswerKind, Question, ShortlistError
 
@@ -188,9 +189,8 @@ def test_a_database_of_version_1_gets_what_it_lacks_and_loses_nothing(tmp_path: 
         before = [(a.id, a.person, a.label, a.cost) for a in going.store.answers()]
     path = tmp_path / "run" / "campaign.db"
     with sqlite3.connect(path) as c:
-        for table, column in (("questions", "wanted"), ("answers", "stage_seconds"), ("answers", "note")):
-            c.execute(f"alter table {table} drop column {column}")
-        c.execute("alter table answers drop column final")
+        for column in LATER[2]:
+            c.execute(f"alter table {column.table.name} drop column {column.name}")
         c.execute("update meta set value = '1' where key = 'schema_version'")
     c.close()
     with Store(path, read_only=True) as store:

@@ -68,3 +68,36 @@ def test_a_target_that_cannot_be(shortlist: Command, campaign: Path, target: str
 def test_a_folder_without_a_campaign(shortlist: Command) -> None:
     got = shortlist("export", "nowhere", "x.csv")
     assert (got.code, got.err) == (1, "error: nowhere: no campaign here (there is no campaign.db)\n")
+
+
+def test_label_studio_with_the_interface_that_fits(shortlist: Command, campaign: Path) -> None:
+    got = shortlist("export", campaign, "labels.json", "--all")
+    assert (got.code, got.err) == (0, "")
+    assert got.out.startswith("1347 items: labels.json\n")
+    assert '<Choices name="label" toName="item" value="$options"' in got.out
+    (kind,) = {key for key in ("text", "image", "key") if f'value="${key}"' in got.out}
+    assert all(kind in task["data"] for task in json.loads(Path("labels.json").read_text()))
+
+
+def test_texts_come_from_the_dataset(shortlist: Command, tmp_path: Path) -> None:
+    Path("mail.csv").write_text("id,body,topic\n" + "".join(f"m{i},hello {i},{'ab'[i % 2]}\n" for i in range(20)))
+    Path("mail.toml").write_text(
+        'initial = 4\nbudget = 4\nrounds = 1\nmodel = "scikit"\nquery = "conventional"\nacquisition = "random"\n'
+        'dataset = { name = "table", path = "mail.csv", text = "body", label = "topic", key = "id" }\n'
+    )
+    assert shortlist("run", "mail.toml").code == 0
+    (folder,) = {path.parent for path in Path("runs").rglob("campaign.db")}
+    assert shortlist("export", folder, "mail.doccano.jsonl").code == 0
+    assert all(row["text"] == f"hello {row['meta']['key'][1:]}" for row in rows_of(Path("mail.doccano.jsonl")))
+    Path("mail.csv").unlink()
+    got = shortlist("export", folder, "mail.doccano.jsonl")
+    assert got.code == 0
+    assert "items are given by their keys only, as the dataset cannot be read: mail.csv" in got.err
+    assert all(row["text"] == row["meta"]["key"] for row in rows_of(Path("mail.doccano.jsonl")))
+
+
+def test_every_answer(shortlist: Command, campaign: Path) -> None:
+    got = shortlist("export", campaign, "answers", "--answers", "--format", "jsonl")
+    assert (got.code, got.out) == (0, "150 answers: answers\n")
+    both = shortlist("export", campaign, "x.csv", "--answers", "--all")
+    assert (both.code, both.err) == (1, "error: export: give --all or --answers, not both\n")

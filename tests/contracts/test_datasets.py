@@ -19,6 +19,7 @@ from shortlist.datasets.arrays import Arrays
 from shortlist.datasets.cifar import Cifar10, Cifar100
 from shortlist.datasets.digits import Digits
 from shortlist.datasets.examples import write_example
+from shortlist.datasets.feature_file import FeatureFile
 from shortlist.datasets.glyphs import Glyphs
 from shortlist.datasets.image_folder import ImageFolder
 from shortlist.datasets.imagenet64 import Imagenet64
@@ -45,6 +46,12 @@ def small_image_folder(folder: Path) -> ImageFolder:
     return ImageFolder(folder, size=8)
 
 
+def small_feature_file(folder: Path) -> FeatureFile:
+    np.save(folder / "x.npy", np.eye(3))
+    (folder / "keys.txt").write_text("a\nb\nc\n")
+    return FeatureFile(folder / "x.npy", keys=folder / "keys.txt", labels=["red", "", "blue"], classes=["red", "blue"])
+
+
 def small_r52(folder: Path) -> R52:
     for name in ("train.csv", "test.csv"):
         (folder / name).write_text("text,label\ncocoa prices,cocoa\nnet profit,earn\n")
@@ -61,6 +68,7 @@ BUILDERS: dict[str, Callable[[Path], Arrays]] = {
     "ImageFolder": small_image_folder,
     "Digits": lambda folder: Digits(),
     "Glyphs": lambda folder: Glyphs(10, 25, test_items=5),
+    "FeatureFile": small_feature_file,
     "R52": small_r52,
     "Cifar10": lambda folder: Cifar10(small_example("cifar10", folder), imbalance=2.5, items=20),
     "Cifar100": lambda folder: Cifar100(small_example("cifar100", folder), test_items=5),

@@ -35,3 +35,11 @@ def test_no_test_split() -> None:
 def test_refused_share(share: float) -> None:
     with pytest.raises(ShortlistError, match="digits: test_share is"):
         Digits(test_share=share)
+
+
+def test_drawings_are_the_same_digits() -> None:
+    features, drawings = Digits(), Digits(images=True)
+    assert (drawings.kind, drawings.inputs.shape, drawings.inputs.dtype) == ("images", (1347, 8, 8), np.uint8)
+    assert (np.abs(drawings.inputs.reshape(1347, 64) / 255 - features.inputs) < 0.002).all()
+    assert drawings.keys == features.keys
+    assert drawings.spec() == {**features.spec(), "images": True}

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from shortlist.datasets.image_folder import ImageFolder
+from shortlist.datasets.image_folder import ImageFolder, header_problem
 from shortlist.types import ShortlistError
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
@@ -180,3 +180,93 @@ def test_missing_pillow_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ShortlistError, match=r"PIL is not installed; run: pip install 'shortlist-al\[images\]'"):
         ImageFolder(tmp_path)
+
+
+# --- classes that are given ------------------------------------------------------------------------------------
+
+
+def heap(root: Path) -> Path:
+    for name in ("1.png", "2024/cat/2.png", "2024/x/3.JPG", "dog/4.webp", ".cache/5.png", "dog/.6.png"):
+        save(root / name)
+    (root / "notes.txt").write_text("")
+    return root
+
+
+def test_images_at_any_depth_have_no_label_where_the_classes_are_given(tmp_path: Path) -> None:
+    folder = ImageFolder(heap(tmp_path), classes=["cat", "dog", "fox"])
+    assert folder.keys == ("1.png", "2024/cat/2.png", "2024/x/3.JPG", "dog/4.webp")
+    assert folder.classes == ("cat", "dog", "fox")
+    assert folder.labels.tolist() == [-1] * 4
+    assert folder.inputs.shape == (4, 32, 32, 3)
+    labelled = ImageFolder(tmp_path, classes=["cat", "dog", "fox"], folder_labels=True)
+    assert labelled.labels.tolist() == [-1, 0, -1, 1]
+
+
+def test_classes_from_a_file_and_chosen_images(tmp_path: Path) -> None:
+    heap(tmp_path / "images")
+    (tmp_path / "classes.txt").write_text("dog\ncat\n")
+    (tmp_path / "list.txt").write_text("dog/4.webp\n1.png\n")
+    folder = ImageFolder(tmp_path / "images", classes=tmp_path / "classes.txt", keys=tmp_path / "list.txt")
+    assert (folder.keys, folder.classes) == (("dog/4.webp", "1.png"), ("dog", "cat"))
+    assert folder.spec() == {
+        "name": "image_folder",
+        "folder": str(tmp_path / "images"),
+        "size": 32,
+        "classes": ["dog", "cat"],
+        "keys": str(tmp_path / "list.txt"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("listed", "sentence"),
+    [
+        ("1.png\n9.png\n", r"list\.txt, line 2: there is no image '9\.png' in .*images"),
+        ("1.png\n../secret.png\n", r"list\.txt, line 2: there is no image '\.\./secret\.png'"),
+        ("1.png\n1.png\n", r"list\.txt: line 1 and line 2 are both the key '1\.png'"),
+        ("", r"list\.txt: there are no names in it"),
+    ],
+)
+def test_a_list_that_names_what_is_not_there(tmp_path: Path, listed: str, sentence: str) -> None:
+    heap(tmp_path / "images")
+    save(tmp_path / "secret.png")
+    (tmp_path / "list.txt").write_text(listed)
+    with pytest.raises(ShortlistError, match=sentence):
+        ImageFolder(tmp_path / "images", classes=["cat", "dog"], keys=tmp_path / "list.txt")
+
+
+def test_folders_that_are_no_classes(tmp_path: Path) -> None:
+    with pytest.raises(
+        ShortlistError, match=r"no folder with images is named after one of the 2 classes .* 'cat', 'do"
+    ):
+        ImageFolder(heap(tmp_path), classes=["ape", "bee"], folder_labels=True)
+    with pytest.raises(ShortlistError, match="nowhere: there is no such folder"):
+        ImageFolder(tmp_path / "nowhere", classes=["ape", "bee"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ShortlistError, match=r"empty: there are no images in it, nor in its folders \(\.avif, \.bmp"):
+        ImageFolder(tmp_path / "empty", classes=["ape", "bee"])
+
+
+# --- files that cannot be read ---------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_read_is_left_black_and_remembered_where_that_is_wanted(tmp_path: Path) -> None:
+    pets(tmp_path)
+    (tmp_path / "cat" / "broken.png").write_bytes(b"no image")
+    (tmp_path / "cat" / "gone.png").symlink_to(tmp_path / "nowhere.png")
+    folder = ImageFolder(tmp_path, size=8, strict=False)
+    assert folder.unreadable == {}
+    black = [key for key, image in zip(folder.keys, folder.inputs, strict=True) if not image.any()]
+    assert black == ["cat/broken.png", "cat/gone.png"]
+    assert list(folder.unreadable) == black
+    assert folder.unreadable["cat/broken.png"].startswith("cannot be read as an image: cannot identify")
+    assert folder.spec()["strict"] is False
+    with pytest.raises(ShortlistError, match=r"cat/broken\.png: cannot be read as an image"):
+        _ = ImageFolder(tmp_path, size=8).inputs
+
+
+def test_the_header_of_a_file_tells_whether_it_is_an_image(tmp_path: Path) -> None:
+    save(tmp_path / "good.png")
+    (tmp_path / "empty.png").write_bytes(b"")
+    assert header_problem(tmp_path / "good.png") is None
+    for name in ("empty.png", "none.png"):
+        assert f"{name}: cannot be read as an image" in (header_problem(tmp_path / name) or "")

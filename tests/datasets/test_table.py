@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from shortlist.datasets.table import Table
+from shortlist.datasets.table import Table, column_names
 from shortlist.types import ShortlistError
 
 ODD = ["NA", "01", "1", "null", "nan", " lead", 'quo"te', "a, b", "żółć", "日本", "line\nbreak", "TRUE"]
@@ -96,6 +96,20 @@ def test_an_unlabelled_file_with_given_classes(tmp_path: Path) -> None:
     table = Table(path, text="text", classes=["no", "yes"])
     assert table.labels.tolist() == [-1, -1]
     assert table.spec() == {"name": "table", "path": str(path), "text": "text", "classes": ["no", "yes"]}
+
+
+def test_classes_from_a_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.csv", {"text": ["p", "q"]})
+    (tmp_path / "classes.txt").write_text("no\nyes\n")
+    assert Table(path, text="text", classes=tmp_path / "classes.txt").spec()["classes"] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_column_names(tmp_path: Path, form: str) -> None:
+    path = write(tmp_path / f"t{form}", {"text": ["p"], "id": ["1"]})
+    assert column_names(path) == ["text", "id"]
+    with pytest.raises(ShortlistError, match=r"none\.csv: there is no such file"):
+        column_names(tmp_path / "none.csv")
 
 
 def test_a_byte_order_mark_is_not_part_of_the_first_column(tmp_path: Path) -> None:

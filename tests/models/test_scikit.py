@@ -364,3 +364,44 @@ def test_the_spec_is_the_same_in_every_process() -> None:
     assert first == second
     assert "double" in first
     assert "0x" not in first
+
+
+# --- components ------------------------------------------------------------------------------------------------
+
+
+def test_components_of_pixels_and_words_learn_what_their_items_teach() -> None:
+    data = digits()
+    model = Scikit(components=30)
+    model.prepare(data)
+    model.fit(everything(data), rng=rng())
+    assert accuracy(all_probs(model.predict_test()), data.test_labels) > 0.93
+    (batch, *_) = model.predict(np.arange(5))
+    assert batch.embeddings is not None
+    assert (batch.embeddings.shape, batch.embeddings.dtype) == ((5, 30), np.float32)
+    words = Toy(
+        "texts", np.array(["oil price", "oil well", "wheat crop", "wheat field"], object), np.array([0, 0, 1, 1])
+    )
+    model = Scikit(components=50)  # more than there are
+    model.prepare(words)
+    model.fit(everything(words), rng=rng())
+    assert all_probs(model.predict(np.arange(4))).argmax(axis=1).tolist() == [0, 0, 1, 1]
+
+
+def test_components_are_said_and_the_same_every_time() -> None:
+    data = digits(300)
+    one, other = Scikit(components=10), Scikit(components=10)
+    for model in (one, other):
+        model.prepare(data)
+        model.fit(everything(data), rng=rng())
+    np.testing.assert_array_equal(all_probs(one.predict(np.arange(300))), all_probs(other.predict(np.arange(300))))
+    assert one.spec()["components"] == 10
+    assert "components" not in Scikit().spec()
+    with pytest.raises(ShortlistError, match="components must be at least 1, not 0"):
+        Scikit(components=0)
+
+
+def test_more_weights_than_the_solver_can_count_are_refused_and_not_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shortlist.models.scikit.MOST_WEIGHTS", 100)
+    data = digits(50)
+    with pytest.raises(ShortlistError, match=r"10 classes × 64 features to weigh.*set components = 256"):
+        fitted(None, data, everything(data))

@@ -33,6 +33,7 @@ from shortlist.campaign.settings import Settings
 from shortlist.campaign.stopping import Stopping
 from shortlist.campaign.store import RoundRow
 from shortlist.campaign.streams import draw_calibration, stream
+from shortlist.campaign.timing import Pricing, priced
 from shortlist.campaign.writer import Writer
 from shortlist.plans import QueryDesign
 from shortlist.types import (
@@ -67,7 +68,8 @@ class Campaign:
     `initial` random items come first, then `budget` items a round. `holdout` random items are asked before
     everything else and only measured with. `ahead` next-ranked items a round are kept ready for people who would
     otherwise wait while a model trains. `overlap` has some items answered by several people. `annotator` says, for the
-    record, where answers will come from; `watch` is called with every `Step`.
+    record, where answers will come from. With `price="measured"` lists are made and items selected by the seconds that
+    people have taken so far; answers are charged by the query's cost as ever. `watch` is called with every `Step`.
     """
 
     def __init__(
@@ -87,13 +89,14 @@ class Campaign:
         stop: Stopping | None = None,
         overlap: Overlap | None = None,
         annotator: Mapping[str, Any] | None = None,
+        price: Pricing = "cost",
         watch: Callable[[Step], None] | None = None,
     ) -> None:
         self.query, self.acquisition, self.stop = query, acquisition, stop or Stopping()
         if rounds is not None:
             self.stop = replace(self.stop, rounds=rounds)
         numbers = (initial, budget, seed, holdout, ahead)
-        self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, overlap, annotator)
+        self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, overlap, annotator, price)
         self.folder = Folder(Path(folder).absolute())
         self.store, self.known = self.folder.open(self.config, dataset)
         self.learner = Learner(model, dataset, self.known)
@@ -173,6 +176,16 @@ class Campaign:
             self._learn(last)
         return True
 
+    def prepare(self) -> None:
+        """Read what the model will learn from, and note which items cannot be read; done once, if need be."""
+        if not self.learner.prepare():
+            return
+        reasons: Mapping[str, str] = getattr(self.learner.dataset, "unreadable", None) or {}
+        found = {item: reasons[key] for item, key in enumerate(self.known.keys) if key in reasons} if reasons else {}
+        if found != self.store.unreadable():
+            with self.folder.alone(), self.store.writing() as w:
+                w.set_unreadable(found)
+
     @property
     def ending(self) -> str | None:
         """Why the campaign is over; None while it goes on."""
@@ -244,6 +257,7 @@ class Campaign:
             return True
         if self._reason():
             return self._end(last)
+        self.prepare()
         with self.store.writing() as w:  # from here on none is handed out, so nothing is asked twice
             w.drop_reserved(last.number + 1)
         found = self._resolution()
@@ -265,13 +279,13 @@ class Campaign:
 
     def _select(self, last: RoundRow, pool: Ints, early: int, found: Resolution) -> None:
         """Choose the round's items, `early` of which have been handed out ahead; ask D_cal, or all if there is none."""
-        number, query = last.number + 1, self.query.at(last.alpha, last.threshold)
+        number, query = last.number + 1, self._priced(last).at(last.alpha, last.threshold)
         budget = self.settings.budget - early
         wanted = min(budget, len(pool))
         chosen = self._best(last, pool, wanted, found)
         probs = self.learner.probs(chosen, found)
         prices = np.asarray(query.price(probs[:wanted]), np.float64)
-        n = self._affordable(prices)
+        n = self._affordable(np.asarray(self.query.at(last.alpha, last.threshold).price(probs[:wanted]), np.float64))
         ahead = slice(wanted, wanted + self._reserve(number, n < wanted))
         asked = Asked(
             keys=np.asarray([self.known.keys[i] for i in chosen[:n]], dtype=np.str_),
@@ -305,9 +319,13 @@ class Campaign:
         self._restore(last)
         self._say(number, "select", f"{n} of {len(pool)} items")
         candidates = self.learner.pool(pool, self.acquisition.needs, found)
-        price = self.query.at(last.alpha, last.threshold).price
+        price = self._priced(last).at(last.alpha, last.threshold).price
         picked = self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=price)
         return pool[checked_picks(picked, n, len(pool), type(self.acquisition).__name__)]
+
+    def _priced(self, done: RoundRow) -> QueryDesign:
+        """The query as the round after `done` decides by it."""
+        return self.query if self.settings.price == "cost" else priced(self.query, self.store, done.trained_through)
 
     def _calibrate(self, last: RoundRow) -> None:
         """Learn from D_cal how to ask the rest. Items of it that were skipped teach nothing."""
@@ -318,7 +336,8 @@ class Campaign:
         heard = asked.calibration & (labels >= 0)
         query = self.query.at(last.alpha, last.threshold)
         if heard.any():
-            query = self.query.calibrate(asked.probs[heard], labels[heard])
+            before = next(row for row in self.store.rounds() if row.number == last.number - 1)
+            query = self._priced(before).calibrate(asked.probs[heard], labels[heard])
         asked = replace(asked, alpha=_nan(query.alpha), threshold=_nan(query.threshold))
         asked.write(self.folder.asked(last.number))
         with self.store.writing() as w:
@@ -334,6 +353,7 @@ class Campaign:
         through = self.store.last_answer()
         found = self._resolution(last.number, through)
         self._say(last.number, "fit", f"{len(found.labels)} labels")
+        self.prepare()
         self.learner.fit(last.number, found, self._rng(last.number, "fit"))
         self._say(last.number, "evaluate")
         result = summarise(
@@ -356,7 +376,8 @@ class Campaign:
         """Items that can be selected for this round, lowest number first."""
         free = np.ones(len(self.known.keys), np.bool_)
         early = self._handed_out(number)
-        for taken in (found.labels, found.set_aside, found.disputed, self.store.asked_items(0), early):
+        unread = self.store.unreadable()
+        for taken in (found.labels, found.set_aside, found.disputed, self.store.asked_items(0), early, unread):
             free[np.fromiter(taken, np.int64, len(taken))] = False
         return np.flatnonzero(free)
 
@@ -409,6 +430,7 @@ class Campaign:
         if self.learner.round != row.number:
             found = self._resolution(row.number, row.trained_through)
             self._say(row.number, "restore", f"{len(found.labels)} labels")
+            self.prepare()
             self.learner.restore(row.number, self.folder.round(row.number), found, self._rng(row.number, "fit"))
 
     def _score(self) -> Score | None:

@@ -14,7 +14,9 @@ from shortlist.campaign.identity import Identities, grow, identify
 from shortlist.campaign.store import Store
 from shortlist.types import Dataset, ShortlistError
 
-GROWING = {"folder", "path", "test", "items", "test_items"}  # where a dataset lies, and how much there is
+HEADER = "# What this campaign was asked to do. Written by Shortlist."  # so it may be written again
+# where a dataset lies, and how much there is
+GROWING = {"folder", "path", "test", "keys", "labels", "items", "test_items"}
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,20 @@ class Folder:
             )
 
     def _write_config(self, config: dict[str, Any]) -> None:
+        if self._is_somebodys:
+            return
         fresh = self.path / "campaign.toml.new"
-        fresh.write_text("# What this campaign was asked to do. Written by Shortlist.\n" + to_toml(config), "utf-8")
+        fresh.write_text(f"{HEADER}\n{to_toml(config)}", "utf-8")
         fresh.replace(self.path / "campaign.toml")
+
+    @property
+    def _is_somebodys(self) -> bool:
+        """Whether campaign.toml was written by a person, or by `shortlist init` for one: its comments are to stay."""
+        try:
+            with (self.path / "campaign.toml").open("rb") as file:
+                return file.readline().rstrip() != HEADER.encode()
+        except FileNotFoundError:
+            return False
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -103,6 +116,6 @@ class Folder:
 
 
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
-    """What can not be changed later: all but the end, the overlap, and the place and size of the dataset."""
+    """What can not be changed later: all but the end, overlap and pricing, and the place and size of the dataset."""
     dataset = {k: v for k, v in config["dataset"].items() if k not in GROWING and not isinstance(v, list)}
-    return {**config, "dataset": dataset, "stop": None, "overlap": None}
+    return {**config, "dataset": dataset, "stop": None, "overlap": None, "price": None}

@@ -35,14 +35,14 @@ class Learner:
         labelled = self._labelled(found)
         if not len(labelled.items):
             raise ShortlistError(f"round {number}: no item has a label yet, so there is nothing to learn from")
-        self._prepare()
+        self.prepare()
         self.round = None
         self.model.fit(labelled, rng=rng)
         self.round = number
 
     def restore(self, number: int, folder: Path, found: Resolution, rng: Rng) -> None:
         """The model of a finished round: as it was kept, or fitted again from the same answers."""
-        self._prepare()
+        self.prepare()
         if self.model.load(folder, self._labelled(found)):
             self.round = number
         else:
@@ -119,10 +119,13 @@ class Learner:
             rejected=_mask([found.rejected[int(i)] for i in partial], len(self.known.classes)),
         )
 
-    def _prepare(self) -> None:
-        if not self._prepared:
-            self.model.prepare(self.dataset)
-            self._prepared = True
+    def prepare(self) -> bool:
+        """Have the model read the dataset, the first time; whether this was it."""
+        if self._prepared:
+            return False
+        self.model.prepare(self.dataset)
+        self._prepared = True
+        return True
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -46,6 +47,17 @@ def charge(question: QuestionRow, answer: Answer, cost: CostModel) -> float:
 def stages_seen(answer: Answer) -> int:
     """How many stages were on the screen before this was said."""
     return len(answer.path) + (answer.kind in ("skip", "unreadable"))
+
+
+@lru_cache(maxsize=4096)
+def shown_options(open_: int, cuts: tuple[int, ...], exhaustive: bool) -> list[int]:
+    """How many options each stage of a question about `open_` classes shows, "None of the above" among them.
+
+    >>> shown_options(9, (1,), True), shown_options(9, (), True)
+    ([2, 8], [9])
+    """
+    edges = [0, *cuts, *([open_] if exhaustive else [])]
+    return [b - a + (b < open_) for a, b in pairwise(edges)]
 
 
 @lru_cache(maxsize=4096)

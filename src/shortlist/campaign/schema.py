@@ -16,6 +16,7 @@ items = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("key", sa.Text, nullable=False, unique=True),
     sa.Column("added_in", sa.Integer, nullable=False),  # round
+    sa.Column("unreadable", sa.Text),  # why, where the dataset could not read it: nobody is asked about it
 )
 classes = sa.Table(
     "classes",
@@ -91,4 +92,6 @@ _IS_DECIDED = sa.select(answers.c.id).where(_OF_QUESTION, answers.c.final).exist
 # counting is left to questions that want several answers: all others have one or have none
 IS_ANSWERED = sa.and_(HAS_ANSWER, sa.or_(questions.c.wanted == 1, questions.c.wanted <= _PEOPLE, _IS_DECIDED))
 
-LATER = {2: (questions.c.wanted, answers.c.stage_seconds, answers.c.note, answers.c.final)}  # columns, by version
+LATER = {  # columns, by version
+    2: (items.c.unreadable, questions.c.wanted, answers.c.stage_seconds, answers.c.note, answers.c.final)
+}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, is_dataclass
+from typing import Any, get_args
 
 from shortlist.campaign.config import describe
 from shortlist.campaign.features import features_of
 from shortlist.campaign.overlap import Overlap
 from shortlist.campaign.stopping import Stopping
+from shortlist.campaign.timing import Pricing
 from shortlist.plans import QueryDesign
 from shortlist.queries.oracle import Oracle
 from shortlist.types import Acquisition, Dataset, Model, ShortlistError
@@ -39,6 +40,7 @@ class Settings:
     stop: Stopping
     overlap: Overlap | None = None
     annotator: Mapping[str, Any] | None = None  # where answers come from, for the record
+    price: Pricing = "cost"
 
     def __post_init__(self) -> None:
         for name, wanted in PARTS.items():
@@ -68,6 +70,10 @@ class Settings:
             raise ShortlistError(
                 "query: an oracle sees the truth and cannot be asked; charge a finished campaign with measures.recharge"
             )
+        if self.price not in get_args(Pricing):
+            raise ShortlistError(f"price: {self.price!r} is none of {', '.join(get_args(Pricing))}")
+        if self.price == "measured" and not is_dataclass(query):
+            raise ShortlistError("price: measured seconds are the cost of a copy of the query; make it a dataclass")
         if self.stop.watches_accuracy and not self.holdout and self.dataset.test_labels is None:
             raise ShortlistError("stop: accuracy is not known with neither a test split nor a holdout; set holdout")
         if self.acquisition.needs & {"features", "labelled_features"} and features_of(self.dataset) is None:
@@ -93,7 +99,8 @@ class Settings:
         numbers = {name: getattr(self, name) for name in LEAST}
         parts = {name: getattr(self, name) for name in ("dataset", "model", "query", "acquisition")}
         plain = {name: _unnamed(getattr(self, name)) for name in ("stop", "overlap")}
-        values: dict[str, Any] = describe({**numbers, **plain, **parts, "annotator": self.annotator})
+        more = {"annotator": self.annotator, "price": None if self.price == "cost" else self.price}
+        values: dict[str, Any] = describe({**numbers, **plain, **parts, **more})
         return values
 
 

@@ -263,6 +263,19 @@ class Store:
         with self.engine.connect() as c:
             return [(round, purpose, cost) for round, purpose, cost in c.execute(chosen).all()]
 
+    def unreadable(self) -> dict[int, str]:
+        """Items that the dataset could not read, and why."""
+        chosen = sa.select(items.c.id, items.c.unreadable).where(items.c.unreadable.is_not(None)).order_by(items.c.id)
+        with self.engine.connect() as c:
+            return {row.id: row.unreadable for row in c.execute(chosen)}
+
+    def corrections(self) -> dict[str, int]:
+        """How many answers took the place of another, by purpose."""
+        chosen = sa.select(questions.c.purpose, sa.func.count().label("n")).join_from(answers, questions)
+        with self.engine.connect() as c:
+            rows = c.execute(chosen.where(answers.c.supersedes.is_not(None)).group_by(questions.c.purpose))
+            return {row.purpose: row.n for row in rows}
+
 
 def _question(row: Any) -> QuestionRow:
     return QuestionRow(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -27,6 +27,13 @@ class Writer:
     def add_classes(self, first: int, names: Sequence[str], round: int) -> None:
         rows = [{"id": first + i, "name": k, "active_since": round} for i, k in enumerate(names)]
         self.c.execute(classes.insert(), rows)
+
+    def set_unreadable(self, reasons: Mapping[int, str]) -> None:
+        """These items cannot be read, and all others can."""
+        self.c.execute(items.update().where(items.c.unreadable.is_not(None)).values(unreadable=None))
+        if rows := [{"item": item, "why": why} for item, why in reasons.items()]:
+            mine = items.update().where(items.c.id == sa.bindparam("item"))
+            self.c.execute(mine.values(unreadable=sa.bindparam("why")), rows)
 
     def start_round(self, number: int, state: str, alpha: float | None, threshold: float | None) -> None:
         self.c.execute(rounds.insert().values(number=number, state=state, alpha=alpha, threshold=threshold))

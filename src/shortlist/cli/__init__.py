@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shortlist import __version__
-from shortlist.cli import compare, demo, export, report, results, run, sets
+from shortlist.cli import compare, demo, export, import_, init, label, report, results, run, sets, study
 from shortlist.types import ShortlistError
 
 HELP = """Get a classification dataset labelled for as little human effort as possible.
@@ -44,8 +44,21 @@ def options(
 ) -> None: ...
 
 
-for verb in (demo.demo, run.run, report.report, results.results, compare.compare, sets.sets, export.export):
-    app.command(no_args_is_help=verb is not demo.demo)(verb)
+for verb in (
+    demo.demo,
+    init.init,
+    label.label,
+    label.work,
+    run.run,
+    report.report,
+    results.results,
+    compare.compare,
+    sets.sets,
+    export.export,
+    import_.import_,
+    study.study,
+):
+    app.command(verb.__name__.rstrip("_"), no_args_is_help=verb is not demo.demo)(verb)
 
 
 def main() -> None:

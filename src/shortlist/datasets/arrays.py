@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from shortlist.datasets.deferred import Deferred
+from shortlist.datasets.name_file import NameFile
 from shortlist.types import Array, Ints, Kind, ShortlistError
 
 Cells: TypeAlias = Ints | list[str | None]  # labels as given: class indices (-1 missing), or names (None missing)
@@ -20,7 +22,7 @@ class Arrays:
 
     `inputs` say by their shape what they are: numbers (N, D), dense or sparse, are features; uint8 (N, H, W) or
     (N, H, W, 3) are images; strings are texts. Labels are class indices (-1: not known) or class names (None or
-    "": not known).
+    "": not known). Classes are names, or a file of them.
 
     >>> letters = Arrays(["alpha", "beta", "Athens"], ["greek", None, "city"], keys=["a", "b", "c"])
     >>> letters.kind, letters.classes, letters.labels
@@ -38,7 +40,7 @@ class Arrays:
         inputs: Any,
         labels: Sequence[Any] | npt.NDArray[Any] | None = None,
         *,
-        classes: Iterable[Any] | None = None,
+        classes: Iterable[Any] | str | Path | None = None,
         keys: Iterable[Any] | None = None,
         features: Any | None = None,
         test_inputs: Any | None = None,
@@ -223,7 +225,10 @@ def as_keys(keys: Iterable[Any], n: int, *, field: str) -> tuple[str, ...]:
     return named
 
 
-def as_classes(names: Iterable[Any], *, field: str = "classes") -> tuple[str, ...]:
+def as_classes(names: Iterable[Any] | str | Path, *, field: str = "classes") -> tuple[str, ...]:
+    """The names, or those that a file lists."""
+    if isinstance(names, str | Path):
+        return NameFile.read(names).classes()
     classes = tuple("" if name is None else str(name) for name in names)
     for index, name in enumerate(classes):
         if not name.strip():

@@ -12,32 +12,38 @@ from shortlist.types import Ints, ShortlistError
 class Digits(Arrays):
     """1,797 digits of 8×8 pixels as 64 features in 0..1, with a stratified test split that `seed` fixes.
 
-    Keys are rows of scikit-learn's table, so an item keeps its key under any split.
+    Keys are rows of scikit-learn's table, so an item keeps its key under any split. With `images` they are drawings to
+    look at, grey on black, (N, 8, 8).
 
     >>> digits = Digits()
     >>> digits.inputs.shape, digits.test_inputs.shape, digits.kind
     ((1347, 64), (450, 64), 'features')
     """
 
-    def __init__(self, test_share: float = 0.25, seed: int = 0) -> None:
+    def __init__(self, test_share: float = 0.25, seed: int = 0, *, images: bool = False) -> None:
         from sklearn.datasets import load_digits
 
         refuse_share(test_share)
         pixels, labels = load_digits(return_X_y=True)
-        features = (pixels / 16).astype(np.float32)  # 17 grey levels
+        inputs = drawings(pixels) if images else (pixels / 16).astype(np.float32)  # 17 grey levels
         test = stratified(labels, test_share, seed)
         super().__init__(
-            features[~test],
+            inputs[~test],
             labels[~test],
             keys=np.flatnonzero(~test),
-            test_inputs=features[test] if test.any() else None,
+            test_inputs=inputs[test] if test.any() else None,
             test_labels=labels[test] if test.any() else None,
             name="digits",
         )
-        self._options = {"test_share": test_share, "seed": seed}
+        self._options = {"test_share": test_share, "seed": seed} | ({"images": True} if images else {})
 
     def spec(self) -> dict[str, object]:
         return {"name": "digits", **self._options}
+
+
+def drawings(pixels: npt.NDArray[np.float64]) -> npt.NDArray[np.uint8]:
+    """(N, 8, 8) of rows of grey levels from 0 to 16."""
+    return np.round(pixels * (255 / 16)).astype(np.uint8).reshape(-1, 8, 8)
 
 
 def refuse_share(test_share: float) -> None:

@@ -1,18 +1,20 @@
-"""Images in a folder, one sub folder per class."""
+"""Images in a folder, one sub folder per class or in any order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.arrays import Arrays, as_classes
 from shortlist.datasets.deferred import Deferred
 from shortlist.datasets.extra import require
+from shortlist.datasets.name_file import NameFile
 from shortlist.datasets.progress import track
 from shortlist.types import ShortlistError
 
@@ -25,8 +27,13 @@ SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", 
 class ImageFolder(Arrays):
     """`folder/CLASS/image.png`: keys are relative paths; images in the folder itself are items without a label.
 
+    With `classes`, names or a file of them, images may lie at any depth and have no label; with `folder_labels` too,
+    the folder that an image lies in is its label if it is named after a class. `keys`, a file of paths or the paths,
+    are the images to take; without, all.
+
     Keys and labels are there at once; the files are read at the first touch of `.inputs`: the square in the middle
-    of each, resized to (size, size, 3).
+    of each, resized to (size, size, 3). A file that cannot be read is refused, or, with `strict=False`, left black and
+    remembered in `.unreadable`, by key and with the reason.
 
     >>> from tempfile import TemporaryDirectory
     >>> from PIL import Image
@@ -39,23 +46,41 @@ class ImageFolder(Arrays):
     (('cat/1.png', 'dog/1.png', 'new.png'), array([ 0,  1, -1]), (3, 16, 16, 3))
     """
 
-    def __init__(self, folder: str | Path, *, size: int = 32, test: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: str | Path,
+        *,
+        size: int = 32,
+        test: str | Path | None = None,
+        classes: Iterable[str] | str | Path | None = None,
+        keys: Iterable[str] | str | Path | None = None,
+        folder_labels: bool = False,
+        strict: bool = True,
+    ) -> None:
         require("PIL", extra="images")
         if size < 1:
             raise ShortlistError(f"image_folder: size is {size}; it has to be at least 1 pixel")
         root = Path(folder)
-        keys, classes = image_keys(root), class_folders(root)
-        test_inputs, test_labels = (None, None) if test is None else test_split(Path(test), classes, size)
+        there = image_keys(root) if classes is None else nested_keys(root)
+        taken = there if keys is None else listed_keys(keys, there, root)
+        names = class_folders(root) if classes is None else as_classes(classes)
+        test_inputs, test_labels = (None, None) if test is None else test_split(Path(test), names, size)
+        self.unreadable: dict[str, str] = {}  # filled when `inputs` are read
         super().__init__(
-            deferred_images(root, keys, size),
-            [class_of(key) for key in keys],
-            classes=classes,
-            keys=keys,
+            deferred_images(root, taken, size, None if strict else self.unreadable),
+            labels_of(taken, names, root, folder_labels) if classes is not None else [class_of(key) for key in taken],
+            classes=names,
+            keys=taken,
             test_inputs=test_inputs,
             test_labels=test_labels,
             name="image_folder",
         )
-        self._options = {"folder": str(folder), "size": size} | ({} if test is None else {"test": str(test)})
+        options: dict[str, Any] = {"folder": str(folder), "size": size}
+        options["test"] = None if test is None else str(test)
+        options["classes"] = None if classes is None else list(names)
+        options["keys"] = None if keys is None else str(keys) if isinstance(keys, str | Path) else taken
+        options |= {"folder_labels": folder_labels or None, "strict": None if strict else False}
+        self._options = {option: value for option, value in options.items() if value is not None}
 
     def spec(self) -> dict[str, object]:
         return {"name": "image_folder", **self._options}
@@ -91,6 +116,47 @@ def image_keys(root: Path) -> list[str]:
     return keys
 
 
+def nested_keys(root: Path) -> list[str]:
+    """As `image_keys`, at any depth; what is hidden is left out, and links to folders are not followed."""
+    if not root.is_dir():
+        raise ShortlistError(f"{root}: there is no such folder")
+    keys = []
+    for folder, below, files in os.walk(root):
+        below[:] = [name for name in below if not name.startswith(".")]
+        place = Path(folder)
+        shown = (place / name for name in files if not name.startswith("."))
+        keys += [file.relative_to(root).as_posix() for file in shown if is_image(file)]
+    if not keys:
+        raise ShortlistError(f"{root}: there are no images in it, nor in its folders ({', '.join(sorted(SUFFIXES))})")
+    return sorted(keys)
+
+
+def listed_keys(given: Iterable[str] | str | Path, there: Sequence[str], root: Path) -> list[str]:
+    """Those that were asked for; one that is not there is missed now and not an hour later."""
+    listed = NameFile.read(given) if isinstance(given, str | Path) else NameFile(Path("keys"), tuple(given), "entry")
+    keys, known = listed.distinct("key"), set(there)
+    for index, key in enumerate(keys):
+        if key not in known:
+            raise ShortlistError(f"{listed.at(index)}: there is no image {key!r} in {root}")
+    if not keys:
+        raise ShortlistError(f"{listed.path}: there are no names in it; write the path of one image a line")
+    return list(keys)
+
+
+def labels_of(keys: Sequence[str], classes: Sequence[str], root: Path, wanted: bool) -> list[str | None]:
+    """By the folder that an image lies in, if that is wanted."""
+    if not wanted:
+        return [None] * len(keys)
+    folders, names = [Path(key).parent.name for key in keys], set(classes)
+    if names.isdisjoint(folders):
+        found = ", ".join(repr(name) for name in sorted(set(folders) - {""})[:5]) or "none at all"
+        raise ShortlistError(
+            f"{root}: no folder with images is named after one of the {len(classes)} classes ({classes[0]!r}, …); "
+            f"there are {found}"
+        )
+    return [folder if folder in names else None for folder in folders]
+
+
 def visible(folder: Path) -> list[Path]:
     return [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
 
@@ -111,23 +177,48 @@ def class_of(key: str) -> str | None:
 # --- pixels ----------------------------------------------------------------------------------------------------
 
 
-def deferred_images(root: Path, keys: Sequence[str], size: int) -> Deferred:
-    paths = [root / key for key in keys]
-    return Deferred(lambda: read_images(paths, size), shape=(len(paths), size, size, 3), dtype=np.uint8)
+def deferred_images(root: Path, keys: Sequence[str], size: int, unreadable: dict[str, str] | None = None) -> Deferred:
+    def read() -> npt.NDArray[np.uint8]:
+        return read_images(root, keys, size, unreadable)
+
+    return Deferred(read, shape=(len(keys), size, size, 3), dtype=np.uint8)
 
 
-def read_images(paths: Sequence[Path], size: int) -> npt.NDArray[np.uint8]:
+def read_images(root: Path, keys: Sequence[str], size: int, unreadable: dict[str, str] | None) -> npt.NDArray[np.uint8]:
     """(N, size, size, 3). Threads are enough: Pillow lets go of the interpreter while it decodes."""
-    images = np.empty((len(paths), size, size, 3), np.uint8)
+    images = np.zeros((len(keys), size, size, 3), np.uint8)
     with ThreadPoolExecutor() as pool:
-        decoded = pool.map(lambda path: read_image(path, size), paths)
+        decoded = pool.map(lambda key: read_or_refused(root / key, size), keys)
         try:
-            for row, image in enumerate(track(decoded, total=len(paths), what="reading images")):
-                images[row] = image
+            for row, image in enumerate(track(decoded, total=len(keys), what="reading images")):
+                if not isinstance(image, ShortlistError):
+                    images[row] = image
+                elif unreadable is None:
+                    raise image
+                else:
+                    unreadable[keys[row]] = str(image).removeprefix(f"{root / keys[row]}: ")
         except BaseException:  # a bad file or Ctrl-C: nobody should wait for the other million files
             pool.shutdown(cancel_futures=True)
             raise
     return images
+
+
+def read_or_refused(path: Path, size: int) -> npt.NDArray[np.uint8] | ShortlistError:
+    try:
+        return read_image(path, size)
+    except ShortlistError as refused:
+        return refused
+
+
+def header_problem(path: Path) -> str | None:
+    """Why a file is no image, from its first bytes: quick, and blind to what is broken further on."""
+    from PIL import Image
+
+    try:
+        Image.open(path).close()
+    except Exception as error:  # as in read_image
+        return f"{path}: cannot be read as an image: {error}"
+    return None
 
 
 def read_image(path: Path, size: int) -> npt.NDArray[np.uint8]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ class Table(Arrays):
     """One item a row: a column of texts or several of numbers, a label where there is one, a key if there is one.
 
     Labels are text, whatever they look like: "01", "NA" and "null" are classes, and only an empty cell (or a
-    Parquet null) is a missing label.
+    Parquet null) is a missing label. Classes are names, or a file of them; without, the labels that occur.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -40,7 +41,7 @@ class Table(Arrays):
         label: str | None = None,
         key: str | None = None,
         test: str | Path | None = None,
-        classes: Iterable[str] | None = None,
+        classes: Iterable[str] | str | Path | None = None,
     ) -> None:
         given = input_columns(text, columns)
         refuse_label_among_inputs(label, given)
@@ -100,7 +101,7 @@ def test_split(
 
 
 def class_names(
-    path: str | Path, label: str | None, cells: list[str | None], given: Iterable[str] | None
+    path: str | Path, label: str | None, cells: list[str | None], given: Iterable[str] | str | Path | None
 ) -> tuple[str, ...]:
     if given is not None:
         return as_classes(given)
@@ -112,30 +113,38 @@ def class_names(
 
 def read(path: Path, wanted: Sequence[str]) -> Any:
     """A pyarrow table of the wanted columns: strings from CSV, whatever was stored from Parquet."""
+    with readable(path):
+        rows = read_parquet(path, wanted) if path.suffix == ".parquet" else read_csv(path, wanted)
+    if rows.num_rows == 0:
+        raise ShortlistError(f"{path}: the file has no rows")
+    return rows
+
+
+def column_names(path: Path) -> list[str]:
+    with readable(path):
+        return parquet_columns(path) if path.suffix == ".parquet" else csv_columns(path)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Refuses by a sentence what is no table that can be read."""
     from pyarrow import ArrowException
 
     if not path.is_file():
         raise ShortlistError(f"{path}: there is no such file")
-    reader = read_parquet if path.suffix == ".parquet" else read_csv
-    if reader is read_csv and not path.name.endswith((".csv", ".csv.gz")):
+    if not path.name.endswith((".parquet", ".csv", ".csv.gz")):
         raise ShortlistError(f"{path}: only .csv, .csv.gz and .parquet files can be read")
     try:
-        rows = reader(path, wanted)
+        yield
     except (ArrowException, OSError) as error:
         raise ShortlistError(f"{path}: cannot be read: {error}") from error
-    if rows.num_rows == 0:
-        raise ShortlistError(f"{path}: the file has no rows")
-    return rows
 
 
 def read_csv(path: Path, wanted: Sequence[str]) -> Any:
     import pyarrow as pa
     from pyarrow import csv
 
-    block = csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False)  # with threads, errors do not name the row
-    parse = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(str(path), read_options=block, parse_options=parse) as reader:
-        refuse_missing_columns(path, wanted, reader.schema.names)
+    refuse_missing_columns(path, wanted, csv_columns(path))
     # Everything as text with "" the only null: guessing types would turn "01" into 1 and "NA" into nothing.
     convert = csv.ConvertOptions(
         column_types={name: pa.large_string() for name in wanted},
@@ -143,13 +152,37 @@ def read_csv(path: Path, wanted: Sequence[str]) -> Any:
         null_values=[""],
         strings_can_be_null=True,
     )
-    return csv.read_csv(str(path), read_options=block, parse_options=parse, convert_options=convert)
+    return csv.read_csv(str(path), convert_options=convert, **csv_options())
+
+
+def csv_columns(path: Path) -> list[str]:
+    from pyarrow import csv
+
+    with csv.open_csv(str(path), **csv_options()) as reader:
+        names: list[str] = reader.schema.names
+        return names
+
+
+def csv_options() -> dict[str, Any]:
+    from pyarrow import csv
+
+    return {
+        "read_options": csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),  # with threads, errors name no row
+        "parse_options": csv.ParseOptions(newlines_in_values=True),
+    }
+
+
+def parquet_columns(path: Path) -> list[str]:
+    from pyarrow import parquet
+
+    names: list[str] = parquet.read_schema(path).names
+    return names
 
 
 def read_parquet(path: Path, wanted: Sequence[str]) -> Any:
     from pyarrow import parquet
 
-    refuse_missing_columns(path, wanted, parquet.read_schema(path).names)
+    refuse_missing_columns(path, wanted, parquet_columns(path))
     return parquet.ParquetFile(path).read(columns=list(dict.fromkeys(wanted)))
 
 

@@ -15,6 +15,7 @@ from shortlist.annotators.simulated import Simulated, noisy
 from shortlist.campaign.config import describe
 from shortlist.campaign.engine import Campaign, Step
 from shortlist.campaign.folder import Folder
+from shortlist.campaign.overlap import Overlap
 from shortlist.campaign.settings import Settings
 from shortlist.campaign.stopping import Stopping
 from shortlist.datasets.location import CROWDS, OFFICIAL, VARIABLE, data_folder
@@ -22,7 +23,7 @@ from shortlist.experiments.parts import build, names
 from shortlist.experiments.recipes import Job, Part, Recipe, as_table
 from shortlist.types import Acquisition, Dataset, Ints, ShortlistError
 
-PATHS = {"path", "folder", "test"}  # settings of a dataset that name a file or folder
+PATHS = {"path", "folder", "test", "classes", "keys", "labels"}  # settings of a dataset that name a file or folder
 FOLDERS = {"r52", *OFFICIAL}  # datasets that live in a folder of their own in the data folder
 
 
@@ -35,19 +36,20 @@ class Builder:
 
     def check(self, job: Job) -> None:
         """Refuse what `campaign` would refuse, before any campaign of a sweep has begun."""
-        settings = self._settings(job)
+        _refuse_people(job.recipe)
+        settings = self.settings(job)
         if hasattr(settings.model, "check"):  # an encoder that cannot be found is not to be missed hours from now
             settings.model.check()
         Folder(job.folder).check(settings.config, settings.dataset)
         self.answers(job.recipe, settings.dataset, job.seed)
 
     def campaign(self, job: Job, watch: Callable[[Step], None] | None = None) -> tuple[Campaign, Simulated]:
-        settings = self._settings(job)
-        asked_for = {f.name: getattr(settings, f.name) for f in fields(settings)}
-        campaign = Campaign(job.folder, **asked_for, watch=watch)
+        _refuse_people(job.recipe)
+        settings = self.settings(job)
+        campaign = opened(job.folder, settings, watch)
         return campaign, Simulated(self.answers(job.recipe, settings.dataset, job.seed))
 
-    def _settings(self, job: Job) -> Settings:
+    def settings(self, job: Job) -> Settings:
         recipe = job.recipe
         query = recipe.queries[job.query] if job.query else recipe.query
         acquisition = recipe.acquisitions[job.acquisition] if job.acquisition else recipe.acquisition
@@ -66,7 +68,9 @@ class Builder:
             holdout=recipe.holdout,
             ahead=recipe.ahead,
             stop=_stopping(recipe),
-            annotator=recipe.annotator.model_dump(exclude_defaults=True, exclude={"name"}) or None,
+            overlap=_overlap(recipe),
+            annotator=recipe.annotator.model_dump(exclude_defaults=True) or None,
+            price=recipe.price,
         )
 
     def _once(self, what: str, table: object, make: Callable[[], Any]) -> Any:
@@ -111,7 +115,8 @@ class Builder:
         if name in FOLDERS and "folder" not in settings and name in names("datasets"):
             settings["folder"] = str(data_folder(name, self.data))
         for key in PATHS & settings.keys():
-            settings[key] = str(self.found(str(settings[key])))
+            if isinstance(settings[key], str):  # classes may be names, or how many
+                settings[key] = str(self.found(settings[key]))
         return settings
 
     def found(self, path: str) -> Path:
@@ -124,8 +129,6 @@ class Builder:
     def answers(self, recipe: Recipe, dataset: Dataset, seed: int) -> Any:
         """What the simulated annotator says about each item."""
         table = recipe.annotator
-        if table.name != "simulated":
-            raise ShortlistError(f"annotator.name: {table.name!r} is none of simulated")
         labels = dataset.labels if table.labels is None else _at_positions(self._given(table.labels), dataset)
         if len(labels) != len(dataset.labels):
             whole = getattr(dataset, "official_size", len(dataset.labels))
@@ -150,6 +153,19 @@ class Builder:
             raise ShortlistError(f"annotator.labels: {path} cannot be read: {error}") from None
 
 
+def opened(folder: Path, settings: Settings, watch: Callable[[Step], None] | None = None) -> Campaign:
+    """The campaign in a folder, new or as it was left."""
+    return Campaign(folder, **{f.name: getattr(settings, f.name) for f in fields(settings)}, watch=watch)
+
+
+def _refuse_people(recipe: Recipe) -> None:
+    if recipe.annotator.name == "people":
+        raise ShortlistError(
+            f"{recipe.name}: its annotator is people, and run simulates; open the campaign's folder with: shortlist "
+            "label FOLDER (where all labels are known, --set annotator=simulated --data FOLDER simulates it)"
+        )
+
+
 def _at_positions(labels: Ints, dataset: Dataset) -> Ints:
     """Labels of the whole official training set, taken where the items of a part of it stand."""
     positions: Ints | None = getattr(dataset, "positions", None)
@@ -168,10 +184,21 @@ def _featured(dataset: Dataset, encoder: Any) -> Dataset:
     return featured
 
 
+def _overlap(recipe: Recipe) -> Overlap | None:
+    if recipe.overlap is None:
+        return None
+    _refuse_unknown("overlap", recipe.overlap, Overlap)
+    return Overlap(**recipe.overlap)
+
+
+def _refuse_unknown(at: str, table: dict[str, Any], record: type[Stopping] | type[Overlap]) -> None:
+    known = [f.name for f in fields(record)]
+    if unknown := [name for name in table if name not in known]:
+        raise ShortlistError(f"{at}.{unknown[0]}: no such setting; there are {', '.join(known)}")
+
+
 def _stopping(recipe: Recipe) -> Stopping:
-    known = [f.name for f in fields(Stopping)]
-    if unknown := [name for name in recipe.stop if name not in known]:
-        raise ShortlistError(f"stop.{unknown[0]}: no such setting; there are {', '.join(known)}")
+    _refuse_unknown("stop", recipe.stop, Stopping)
     if recipe.rounds is not None and "rounds" in recipe.stop:
         raise ShortlistError("stop.rounds: give either rounds or stop.rounds")
     return Stopping(**{"rounds": recipe.rounds, **recipe.stop})

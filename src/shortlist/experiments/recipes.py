@@ -11,10 +11,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from shortlist.campaign.timing import Pricing
 from shortlist.types import ShortlistError
 
 Part = str | dict[str, Any]
@@ -27,9 +28,9 @@ class _Table(BaseModel):
 
 
 class AnnotatorTable(_Table):
-    """Who answers: the dataset's own labels, with uniform noise, or labels from a file."""
+    """Who answers: people, or a simulation from the dataset's labels, with uniform noise, or from labels in a file."""
 
-    name: str = "simulated"
+    name: Literal["simulated", "people"] = "simulated"
     noise: float = Field(0.0, ge=0, le=1)
     labels: str | None = None  # an .npy, or an .npz with its array after a colon: "human_labels.npz:noisy"
 
@@ -58,6 +59,9 @@ class Recipe(_Table):
     holdout: int = Field(0, ge=0)
     ahead: int = Field(0, ge=0)
     stop: dict[str, Any] = {}
+    overlap: dict[str, Any] | None = None  # some items are answered by several people
+    price: Pricing = "cost"
+    control: float = Field(0, ge=0, lt=1)  # share of control questions, where people answer
     variants: dict[str, dict[str, Any]] = {}
     smoke: dict[str, Any] = {}
 
@@ -70,6 +74,11 @@ class Recipe(_Table):
             rest = {key: value for key, value in dataset.items() if key != "features"}
             return {**table, "dataset": rest, "features": dataset["features"]}
         return table
+
+    @field_validator("annotator", mode="before")
+    @classmethod
+    def _annotator_by_name(cls, table: Any) -> Any:
+        return {"name": table} if isinstance(table, str) else table
 
     @model_validator(mode="after")
     def _one_or_many(self) -> Recipe:

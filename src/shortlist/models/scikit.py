@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
+from shortlist.models.components import principal
 from shortlist.models.cores import on_one_thread
 from shortlist.models.encode import Matrix, encode
 from shortlist.models.perturbed_linear import Ascent, perturbed_losses
 from shortlist.models.stream import Batches
 from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
+
+MOST_WEIGHTS = 80_000_000  # L-BFGS keeps 25 numbers a weight, and counts them in 32 bits
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,9 @@ class _Fitted:
 
 class Scikit:
     """A fresh clone of `estimator` is fitted every round; without one, logistic regression.
+
+    With `components` the estimator sees so many principal components of the items instead of pixels, words or
+    features: what makes many classes, or many words, quick to learn.
 
     Classes that have no label yet get probability 0. Partial labels are left aside: scikit-learn has no place
     for them. Every `random_state` of the estimator, however deeply nested, is set from the round's generator.
@@ -46,7 +53,13 @@ class Scikit:
     [[1. 0. 0.]]
     """
 
-    def __init__(self, estimator: Any | None = None, batch: int = 4096, ascent: Ascent = "item") -> None:
+    def __init__(
+        self,
+        estimator: Any | None = None,
+        batch: int = 4096,
+        ascent: Ascent = "item",
+        components: int | None = None,
+    ) -> None:
         estimator = LogisticRegression(C=30, max_iter=1000) if estimator is None else estimator
         if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
             raise ShortlistError(
@@ -57,9 +70,12 @@ class Scikit:
             raise ShortlistError(f"batch must be at least 1, not {batch}")
         if ascent not in get_args(Ascent):
             raise ShortlistError(f"ascent must be item or batch, not {ascent!r}")
+        if components is not None and components < 1:
+            raise ShortlistError(f"components must be at least 1, not {components}")
         self.estimator = estimator
         self.batch = batch
         self.ascent = ascent
+        self.components = components
         self._train: Matrix | None = None
         self._test: Matrix | None = None
         self._fitted: _Fitted | None = None
@@ -73,12 +89,17 @@ class Scikit:
         >>> Scikit().spec()
         {'name': 'scikit', 'estimator': 'LogisticRegression(C=30, max_iter=1000)', 'batch': 4096}
         """
-        said = {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
+        said: dict[str, object] = {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
         # campaigns from before there was a choice do not say it, and are to go on
-        return said if self.ascent == "item" else {**said, "ascent": self.ascent}
+        if self.ascent != "item":
+            said["ascent"] = self.ascent
+        if self.components is not None:
+            said["components"] = self.components
+        return said
 
     def prepare(self, dataset: Dataset) -> None:
-        self._train, self._test = encode(dataset)
+        train, test = encode(dataset)
+        self._train, self._test = (train, test) if self.components is None else principal(train, test, self.components)
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
         if self._train is None:
@@ -90,8 +111,11 @@ class Scikit:
         if len(classes) > 1:  # most estimators refuse a single class
             by_item = np.argsort(labelled.items)  # the order of the answers must not matter
             items, labels = labelled.items[by_item], labelled.labels[by_item]
+            _refuse_too_many(self.estimator, len(classes), self._train.shape[1])
             fit = _seeded(clone(self.estimator), rng).fit
-            estimator = on_one_thread(partial(fit, self._train[items], labels))
+            with warnings.catch_warnings():  # the first labels of many classes are few for each, and are classes
+                warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+                estimator = on_one_thread(partial(fit, self._train[items], labels))
         self._fitted = _Fitted(estimator, classes, labelled.n_classes)
 
     def predict(self, items: Ints) -> Stream:
@@ -157,6 +181,16 @@ def _seen_probs(fitted: _Fitted, inputs: Matrix) -> Floats:
         )
     normalised: Floats = probs / totals
     return normalised
+
+
+def _refuse_too_many(estimator: Any, n_classes: int, width: int) -> None:
+    """Beyond this the solver's numbers of weights overflow, and the process would end without a word."""
+    alone = isinstance(estimator, LogisticRegression) and estimator.solver == "lbfgs"
+    if alone and n_classes * width > MOST_WEIGHTS:
+        raise ShortlistError(
+            f"{_written(estimator)} would have {n_classes} classes × {width} features to weigh, more than it can; "
+            "set components = 256 (or so) of the model, in a campaign of its own"
+        )
 
 
 def _last(estimator: Any) -> Any:

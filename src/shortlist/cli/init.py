@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shortlist.types import ShortlistError
+
+if TYPE_CHECKING:
+    from shortlist.experiments.new_dataset import NewDataset
+
+FITS = {  # which options go with which kind of data
+    "images": {"classes", "keys", "folder_labels"},
+    "table": {"classes", "text", "key", "label"},
+    "features": {"classes", "keys"},
+}
+
+
+def init(
+    folder: Annotated[Path, typer.Argument(help="The campaign's folder; it is made.")],
+    images: Annotated[Path | None, typer.Option(help="A folder of images.")] = None,
+    table: Annotated[Path | None, typer.Option(help="A file of texts: .csv, .csv.gz or .parquet.")] = None,
+    features: Annotated[Path | None, typer.Option(help="A file of numbers (items, features): .npy.")] = None,
+    classes: Annotated[
+        Path | None,
+        typer.Option(
+            help="The classes: one name a line, or a JSON list. (Default: the sub folders of --images, or the names in "
+            "the column --label.)"
+        ),
+    ] = None,
+    text: Annotated[str | None, typer.Option(help="The column of the table that people read.")] = None,
+    key: Annotated[str | None, typer.Option(help="The column that names each row. (Default: its number.)")] = None,
+    label: Annotated[str | None, typer.Option(help="A column of labels, empty where not known.")] = None,
+    keys: Annotated[
+        Path | None, typer.Option(help="The names of the rows of --features, or which of --images to take; one a line.")
+    ] = None,
+    folder_labels: Annotated[
+        bool,
+        typer.Option("--folder-labels", help="With --classes: an image's folder, if named so, is its known label."),
+    ] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(help="hub:NAME, an encoder of transformers. (Default: scikit-learn, no GPU and no download.)"),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over a campaign.toml, if no answer has been given yet.")
+    ] = False,
+) -> None:
+    """Make a campaign for people to label: looks at the data and writes FOLDER/campaign.toml, with a comment on every
+    setting.
+
+    Example: shortlist init pets --images photos --classes classes.txt
+    """
+    from shortlist.experiments.new_campaign import campaign_toml, new_model, refuse_written, write_campaign
+
+    given = {"text": text, "key": key, "label": label, "keys": keys, "folder_labels": folder_labels or None}
+    refuse_written(folder, force=force)
+    places = {"images": images, "table": table, "features": features}
+    data = _data(folder, places, {"classes": classes, **given}, encoder=model is not None and model != "scikit")
+    chosen = new_model(data.dataset, model)
+    path = write_campaign(folder, campaign_toml(folder, data, chosen))
+    _tell(data, chosen.words)
+    print(f"written: {path} (read it: every setting has a comment)\nnext: shortlist label {folder}")
+
+
+def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any], *, encoder: bool) -> NewDataset:
+    """What was pointed at, looked at."""
+    from shortlist.experiments.new_dataset import LARGE, SMALL, new_features, new_images, new_table
+
+    kind, place = _kind(places)
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given.keys() - FITS[kind]:
+        kinds = " or ".join(f"--{other}" for other, fitting in FITS.items() if name in fitting)
+        raise ShortlistError(f"--{name.replace('_', '-')} goes with {kinds}, not with --{kind}")
+    if kind == "images":
+        return new_images(folder, place, size=LARGE if encoder else SMALL, **given)
+    if kind == "features":
+        return new_features(folder, place, **given)
+    if "text" not in given:
+        raise ShortlistError(f"--table: which column do people read? give --text COLUMN; {place} has {_columns(place)}")
+    return new_table(folder, place, **given)
+
+
+def _kind(places: dict[str, Path | None]) -> tuple[str, Path]:
+    given = [(kind, place) for kind, place in places.items() if place is not None]
+    if len(given) != 1:
+        raise ShortlistError("init: give one of --images DIR, --table FILE and --features FILE")
+    return given[0]
+
+
+def _columns(place: Path) -> str:
+    from shortlist.datasets.table import column_names
+
+    return ", ".join(column_names(place))
+
+
+def _tell(data: NewDataset, model: str) -> None:
+    from rich.console import Console
+
+    for warning in data.warnings:
+        Console(stderr=True).print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
+    known = int((data.dataset.labels >= 0).sum())
+    names = list(data.dataset.classes)
+    some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    print(f"{data.found}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model}")

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from shortlist.types import ShortlistError
+
+DEMO = Path("runs/label-demo")
+
+
+def label(
+    folder: Annotated[
+        Path | None, typer.Argument(help="A campaign's folder, with the campaign.toml that shortlist init writes.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; others than this machine's need accounts.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port. (Default: a free one.)")] = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    demo: Annotated[bool, typer.Option("--demo", help="No data at hand: label drawings.")] = False,
+    kind: Annotated[Literal["digits", "glyphs"], typer.Option(help="Of --demo: 10 digits, or 500 glyphs.")] = "digits",
+    password: Annotated[bool, typer.Option("--password", help="Set the password of an owner, and end.")] = False,
+) -> None:
+    """Label a campaign: serves the page where people answer, while models are trained behind it.
+
+    Stop it with Ctrl-C at any moment: every answer that was saved is kept, and the same command goes on.
+
+    Example: shortlist label birds
+    """
+    _require()
+    folder = _demo(kind, folder) if demo else folder
+    if folder is None:
+        raise ShortlistError("label: name a campaign's folder, or --demo for one that needs no data")
+    if password:
+        _set_password(folder)
+        return
+    from shortlist.experiments.live import control_share, live_campaign
+    from shortlist.web.serve import serve
+
+    with live_campaign(folder) as campaign:
+        control = control_share(folder)
+        serve(campaign, worker=command(folder), host=host, port=port, browser=browser, control=control)
+
+
+def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign that is being labelled.")]) -> None:
+    """Train and plan for people who are labelling; `shortlist label` starts this by itself.
+
+    Says what it does, a line of JSON at a time, looks again when a line comes in, and ends when its input does.
+
+    Example: shortlist work birds
+    """
+    from shortlist.experiments.live import live_campaign
+    from shortlist.web.worker import work as go_on
+
+    go_on(lambda watch: live_campaign(folder, watch))
+
+
+def command(folder: Path) -> list[str]:
+    """What starts the worker of a campaign."""
+    return [sys.executable, "-c", "from shortlist.cli import main; main()", "work", str(folder)]
+
+
+def _demo(kind: Literal["digits", "glyphs"], folder: Path | None) -> Path:
+    from shortlist.experiments.new_campaign import demo_campaign
+
+    home = folder or DEMO.with_name(f"{DEMO.name}-{kind}")
+    demo_campaign(home, kind)
+    return home
+
+
+def _require() -> None:
+    from shortlist.datasets.extra import require
+
+    for module in ("fastapi", "uvicorn", "jinja2", "argon2"):
+        require(module, extra="web")
+
+
+def _set_password(folder: Path) -> None:
+    from shortlist.web.people import People
+    from shortlist.web.serve import first_owner
+
+    people = People(folder)
+    first_owner(people, must_have_password=None)
+    owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
+    name = typer.prompt("name", default=owner)
+    chosen = typer.prompt("password", hide_input=True, confirmation_prompt=True)
+    if people.person(name) is None:
+        people.add(name, "owner", chosen)
+    else:
+        people.set_password(name, chosen)
+    print(f"{name} can sign in now")

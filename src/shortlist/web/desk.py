@@ -1,0 +1,146 @@
+"""Who has which question: each open one is lent to one person and comes back when it is abandoned.
+
+Everything here is in memory and belongs to one thread; leases that were kept are given to it again after a restart.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from shortlist.campaign.store import QuestionRow
+from shortlist.types import ShortlistError
+
+LEASE_SECONDS = 300.0
+
+
+class Closed(ShortlistError):
+    """The question has been answered meanwhile, or is somebody else's now."""
+
+
+@dataclass
+class Ticket:
+    """An open question, who has answered it, and who has it until when."""
+
+    row: QuestionRow
+    answered: set[str] = field(default_factory=set)
+    lent: dict[str, float] = field(default_factory=dict)  # person -> until
+
+    def is_free_for(self, person: str, now: float) -> bool:
+        """Whether it may be lent to this person: not theirs already, and not with as many others as it wants."""
+        if self.lent:
+            self.lent = {p: until for p, until in self.lent.items() if until > now}
+        if person in self.answered or person in self.lent:
+            return False
+        return len(self.answered) + len(self.lent) < self.row.wanted
+
+    def is_with(self, person: str, now: float) -> bool:
+        return self.lent.get(person, now) > now
+
+    @property
+    def is_done(self) -> bool:
+        return len(self.answered) >= self.row.wanted
+
+
+@dataclass
+class Desk:
+    lease_seconds: float = LEASE_SECONDS
+    clock: Callable[[], float] = time.time
+    _tickets: dict[int, Ticket] = field(default_factory=dict)  # open questions in the order they are asked
+    _of: dict[str, set[int]] = field(default_factory=dict)  # person -> questions lent
+    _in: Counter[int] = field(default_factory=Counter)  # round -> open questions
+
+    def __len__(self) -> int:
+        """How many questions wait for an answer."""
+        return len(self._tickets)
+
+    def left(self, round: int) -> int:
+        """How many questions of a round wait for an answer."""
+        return self._in[round]
+
+    def set_open(
+        self,
+        rows: Iterable[QuestionRow],
+        answered: Mapping[int, Collection[str]],
+        leases: Iterable[tuple[int, str, float]] = (),
+    ) -> None:
+        """What is open now, and who has answered what of it; leases go on."""
+        kept = self._tickets
+        self._tickets = {}
+        for row in rows:
+            ticket = Ticket(row, set(answered.get(row.id, ())))
+            if row.id in kept:
+                ticket.lent = {p: until for p, until in kept[row.id].lent.items() if p not in ticket.answered}
+            if not ticket.is_done:
+                self._tickets[row.id] = ticket
+        for question, person, until in leases:
+            if question in self._tickets and person not in self._tickets[question].answered:
+                self._tickets[question].lent[person] = until
+        self._in = Counter(ticket.row.round for ticket in self._tickets.values())
+        self._of = {}
+        for id, ticket in self._tickets.items():
+            for person in ticket.lent:
+                self._of.setdefault(person, set()).add(id)
+
+    def has(self, question: int) -> bool:
+        return question in self._tickets
+
+    def take(self, person: str, n: int, holding: Collection[int] = ()) -> list[QuestionRow]:
+        """Up to n questions for a person: those they have and do not hold on the page, then free ones in order."""
+        now = self.clock()
+        mine = [self._tickets[id] for id in sorted(self._of.get(person, ())) if id not in holding]
+        taken = [ticket for ticket in mine if ticket.is_with(person, now)][:n]
+        if len(taken) < n:
+            for ticket in self._tickets.values():
+                if ticket.is_free_for(person, now):
+                    taken.append(ticket)
+                    if len(taken) == n:
+                        break
+        for ticket in taken:
+            self._lend(ticket, person, now)
+        return [ticket.row for ticket in taken]
+
+    def renew(self, person: str, questions: Iterable[int]) -> None:
+        """The page shows or keeps these: they stay with the person, if nobody else has them."""
+        now = self.clock()
+        for id in questions:
+            ticket = self._tickets.get(id)
+            if ticket and (ticket.is_with(person, now) or ticket.is_free_for(person, now)):
+                self._lend(ticket, person, now)
+
+    def _lend(self, ticket: Ticket, person: str, now: float) -> None:
+        ticket.lent[person] = now + self.lease_seconds
+        self._of.setdefault(person, set()).add(ticket.row.id)
+
+    def release(self, person: str, questions: Iterable[int]) -> None:
+        for id in questions:
+            if ticket := self._tickets.get(id):
+                ticket.lent.pop(person, None)
+            self._of.get(person, set()).discard(id)
+
+    def claim(self, question: int, person: str) -> QuestionRow:
+        """The question, for somebody about to answer it; refused where it is not theirs to answer."""
+        ticket = self._tickets.get(question)
+        if ticket is None or person in ticket.answered:
+            raise Closed(f"question {question} has been answered")
+        now = self.clock()
+        if not ticket.is_with(person, now) and not ticket.is_free_for(person, now):
+            raise Closed(f"question {question} is with somebody else now")
+        self._lend(ticket, person, now)
+        return ticket.row
+
+    def answered(self, question: int, person: str, *, final: bool = False) -> None:
+        """It has been written down."""
+        self._of.get(person, set()).discard(question)
+        ticket = self._tickets.get(question)
+        if ticket is None:
+            return
+        ticket.lent.pop(person, None)
+        ticket.answered.add(person)
+        if final or ticket.is_done:
+            del self._tickets[question]
+            self._in[ticket.row.round] -= 1
+            for questions in self._of.values():  # also of those whose time had run out
+                questions.discard(question)

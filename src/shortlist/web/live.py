@@ -1,0 +1,358 @@
+"""A campaign that people are answering: questions lent and taken, answers written down, what there is to say of it.
+
+Lives in the server's event loop; databases are written by the scribe's thread, and models are trained by the worker's
+process, which tells in `heard` what it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from shortlist.campaign import ledger
+from shortlist.campaign.engine import Campaign
+from shortlist.campaign.questions import shown
+from shortlist.campaign.resolution import live
+from shortlist.campaign.schema import answers
+from shortlist.campaign.store import AnswerRow, QuestionRow, RoundRow
+from shortlist.campaign.timing import timed
+from shortlist.costs import Seconds
+from shortlist.types import NONE, Answer, Question, ShortlistError
+from shortlist.web.controls import top_up
+from shortlist.web.desk import Closed, Desk
+from shortlist.web.people import People
+from shortlist.web.people_schema import Control
+from shortlist.web.review import decision_path
+from shortlist.web.scribe import Scribe
+
+AT_ONCE = 20  # questions a page may keep
+AHEAD = 10  # ahead questions handed out together
+LEASES_KEPT = 0.5  # seconds
+STALE = 2.0  # seconds after which the desk looks again what is open, if nobody has told it
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer as it comes from a page: whose it is, the server knows."""
+
+    question: int
+    kind: Any
+    path: tuple[int, ...] = ()
+    stage_seconds: tuple[float, ...] | None = None
+    wall_seconds: float | None = None
+    note: str | None = None
+    supersedes: int | None = None
+    final: bool = False
+
+    def by(self, person: str) -> Answer:
+        active = None if self.stage_seconds is None else sum(self.stage_seconds)
+        return Answer(person=person, active_seconds=active, **asdict(self))
+
+
+@dataclass
+class Doing:
+    """What the worker is at, in its own words."""
+
+    state: str = "starting"  # starting | working | waiting | over | failed | stopped
+    words: str = ""
+    error: str | None = None
+
+
+@dataclass
+class Totals:
+    """What has been said so far, kept up with every answer."""
+
+    answers: int = 0
+    cost: float = 0.0
+    conventional: float = 0.0
+
+
+class Live:
+    def __init__(self, campaign: Campaign, people: People, *, control: float = 0.0, lease: float | None = None) -> None:
+        self.campaign, self.people, self.control = campaign, people, control
+        self.desk = Desk() if lease is None else Desk(lease)
+        self.scribe = Scribe(campaign.record_each)
+        self.doing = Doing()
+        self.totals = Totals()
+        self.minutes = Seconds()  # until enough answers are timed, the paper's user study
+        self.poke = asyncio.Event()  # the worker has something to look at
+        self._round = RoundRow(0, "", None, None, None, None)  # the last one
+        self._unkept: dict[tuple[int, str], float] = {}  # leases that are not written down yet
+        self._fitted_at = 0
+        self._looked = 0.0
+        self._seen: dict[str, float] = {}  # person -> last heard of
+        self._look_lock = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Read what is open and what has been said, and who had what before a restart."""
+        self.totals = await self.scribe.do(self._count)
+        kept = self.people.leases(time.time())
+        await self.look([(lease.question, lease.person, lease.until) for lease in kept])
+
+    def close(self) -> None:
+        self.scribe.close()
+
+    async def recount(self) -> None:
+        """Labels have come in another way: other questions may be open, and the round may be complete."""
+        self.totals = await self.scribe.do(self._count)
+        await self.look()
+        self.poke.set()
+
+    # --- what is open ------------------------------------------------------------------------------------------
+
+    async def look(self, leases: Sequence[tuple[int, str, float]] = ()) -> None:
+        """See which questions are open now."""
+        async with self._look_lock:
+            self._round, rows, answered = await self.scribe.do(self._read_open)
+            self.desk.set_open(rows, answered, leases)
+            self._looked = time.monotonic()
+
+    def _read_open(self) -> tuple[RoundRow, list[QuestionRow], dict[int, set[str]]]:
+        store = self.campaign.store
+        last = max(store.rounds(), key=lambda row: row.number, default=self._round)
+        rows = store.open_questions(since=last.number)
+        answered: dict[int, set[str]] = {}
+        for answer in store.answers_to(row.id for row in rows if row.wanted > 1):
+            answered.setdefault(answer.question, set()).add(answer.person)
+        return last, rows, answered
+
+    def _count(self) -> Totals:
+        """Totals from the database. A correction costs what it costs, and answers nothing more."""
+        store = self.campaign.store
+        lines, again = ledger.lines(store), store.corrections()
+        answered = Counter[str]()
+        for line in lines:
+            answered[line.purpose] += line.answers
+        answered.subtract(again)
+        paid = sum(n for purpose, n in answered.items() if purpose not in ("holdout", "import"))
+        return Totals(answered.total(), ledger.spent(lines), paid * self._one())
+
+    def _one(self) -> float:
+        return ledger.stage_charges(len(self.campaign.known.classes), (), True, self.campaign.query.cost)[0]
+
+    # --- questions ---------------------------------------------------------------------------------------------
+
+    async def questions(self, person: str, n: int, holding: Collection[int] = ()) -> list[dict[str, Any]]:
+        """Up to n questions to keep ready beside those the page holds; ahead ones rather than none."""
+        self._seen[person] = time.monotonic()
+        held = [id for id in holding if id > 0]
+        self.desk.renew(person, held)
+        wanted = min(n, AT_ONCE) - len(holding)
+        if wanted <= 0:
+            return []
+        if time.monotonic() - self._looked > STALE and len(self.desk) < wanted:
+            await self.look()
+        rows = self.desk.take(person, wanted, held)
+        if not rows and not holding:
+            rows = await self._ahead(person, wanted)
+        self._keep_leases(person, rows)
+        views: list[dict[str, Any]] = [self.view(row) for row in rows]
+        if rows and (control := self._control(person)) and -control.id not in holding:
+            views.insert(random.randrange(len(views) + 1), self._control_view(control))
+        return views
+
+    async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
+        """Questions about the next-ranked items, for somebody who would wait."""
+        await self.scribe.do(lambda: self.campaign.ahead(max(n, AHEAD)))
+        await self.look()
+        return self.desk.take(person, n)
+
+    def _keep_leases(self, person: str, rows: Sequence[QuestionRow]) -> None:
+        """Written down a little later, many together: they are for a restart, and nobody waits for them."""
+        until = time.time() + self.desk.lease_seconds
+        self._unkept |= {(row.id, person): until for row in rows}
+
+    async def keep_leases(self) -> None:
+        """What is lent is written down twice a second, until cancelled."""
+        while True:
+            await asyncio.sleep(LEASES_KEPT)
+            kept, self._unkept = self._unkept, {}
+            if kept:
+                rows = [(question, person, until) for (question, person), until in kept.items()]
+                await asyncio.to_thread(self.people.save_leases, rows)
+
+    async def question(self, id: int, person: str) -> dict[str, Any]:
+        """A question this person has answered or has in hand, with what they said."""
+        if id < 0:
+            raise Closed(f"question {id} cannot be gone back to")
+        row, said = await self.scribe.do(lambda: self._read_question(id))
+        mine = next((a for a in reversed(live(said)) if a.person == person), None)
+        if row is None or (mine is None and not self.desk.has(id)):
+            raise Closed(f"question {id} is not yours")
+        return self.view(row, mine)
+
+    def _read_question(self, id: int) -> tuple[QuestionRow | None, list[AnswerRow]]:
+        store = self.campaign.store
+        return store.questions_by_id([id]).get(id), store.answers_to([id])
+
+    def view(self, row: QuestionRow, answer: AnswerRow | None = None) -> dict[str, Any]:
+        """What a page needs to ask it."""
+        return _view(shown(row, self.campaign.known), None if answer is None else self.answer_view(answer))
+
+    def answer_view(self, row: AnswerRow) -> dict[str, Any]:
+        classes = self.campaign.known.dataset_class
+        path = [p if p == NONE else int(classes[p]) for p in row.path]
+        return {"id": row.id, "question": row.question, "kind": row.kind, "path": path, "note": row.note, "at": row.at}
+
+    def release(self, person: str, questions: Sequence[int]) -> None:
+        self.desk.release(person, questions)
+        self.people.drop_leases([(id, person) for id in questions])
+
+    # --- answers -----------------------------------------------------------------------------------------------
+
+    async def answer(self, person: str, said: Said) -> int:
+        """Write it down; when this returns its number it is safe."""
+        self._seen[person] = time.monotonic()
+        if said.question < 0:
+            return self._answer_control(person, said)
+        row: QuestionRow | None
+        try:
+            if said.supersedes is None and not said.final:
+                row = self.desk.claim(said.question, person)
+            else:
+                row, _ = await self.scribe.do(lambda: self._read_question(said.question))
+            number = await self.scribe.write(said.by(person))
+        except ShortlistError:
+            if (before := await self._said_before(person, said)) is None:
+                raise
+            return before
+        self.desk.answered(said.question, person, final=said.final)
+        if row is not None:
+            self._add(row, said)
+        if not self.desk.left(self._round.number):
+            self.poke.set()
+        return number
+
+    async def _said_before(self, person: str, said: Said) -> int | None:
+        """The number of the same answer, where a page sends one again because it did not hear that it was kept."""
+        _, given = await self.scribe.do(lambda: self._read_question(said.question))
+        for kept in live(given):
+            same = (kept.kind, self.answer_view(kept)["path"], kept.supersedes)
+            if kept.person == person and same == (said.kind, list(said.path), said.supersedes):
+                return kept.id
+        return None
+
+    def _add(self, row: QuestionRow, said: Said) -> None:
+        is_paid, is_new, cost = row.purpose != "holdout", said.supersedes is None, self.campaign.query.cost
+        self.totals.answers += is_new
+        if is_paid:
+            self.totals.cost += ledger.charge(row, said.by(""), cost)
+        if is_paid and is_new:
+            self.totals.conventional += self._one()
+
+    async def decide(self, person: str, question: int, kind: Any, label: int | None, note: str | None) -> int:
+        """An owner's last word on an item, in place of what they said before."""
+
+        def standing() -> tuple[tuple[int, ...], int | None]:
+            said = live(self.campaign.store.answers_to([question]))
+            own = next((a.id for a in reversed(said) if a.person == person), None)
+            return decision_path(self.campaign, question, kind, label), own
+
+        path, own = await self.scribe.do(standing)
+        return await self.answer(person, Said(question, kind, path, note=note, supersedes=own, final=True))
+
+    async def mine(self, person: str, limit: int) -> list[dict[str, Any]]:
+        """This person's answers that still stand, newest first."""
+        store = self.campaign.store
+        said = await self.scribe.do(lambda: store.answers(answers.c.person == person))
+        return [self.answer_view(a) for a in reversed(live(said)[-limit:])]
+
+    # --- control questions -------------------------------------------------------------------------------------
+
+    def _control(self, person: str) -> Control | None:
+        if not self.control or random.random() >= self.control:
+            return None
+        return self.people.next_control(person)
+
+    def _control_view(self, control: Control) -> dict[str, Any]:
+        """Looks like any other question: a list, and all other classes behind "None of the above"."""
+        known = self.campaign.known
+        classes = tuple(int(known.dataset_class[c]) for c in control.classes)
+        asked = Question(
+            id=-control.id,
+            round=self._round.number,
+            item=int(known.positions[control.item]),
+            key=known.keys[control.item],
+            purpose="query",
+            classes=classes,
+            cuts=(len(classes),),
+            n_classes=len(known.classes),
+        )
+        return _view(asked, None)
+
+    def _answer_control(self, person: str, said: Said) -> int:
+        chosen = said.path[-1] if said.kind == "label" and said.path else None
+        own = None if chosen is None else self._own_class(chosen)
+        self.people.answer_control(-said.question, person, own, said.kind, said.stage_seconds or (), time.time())
+        return said.question
+
+    def _own_class(self, cls: int) -> int:
+        known = self.campaign.known
+        if not 0 <= cls < len(known.class_of):
+            raise ShortlistError(f"answer: there is no class {cls}; there are {len(known.class_of)}")
+        return int(known.class_of[cls])
+
+    # --- what there is to say ----------------------------------------------------------------------------------
+
+    async def progress(self, person: str) -> dict[str, Any]:
+        await self._fit()
+        now = time.monotonic()
+        saved = self.totals.conventional - self.totals.cost
+        unit = "seconds" if isinstance(self.campaign.query.cost, Seconds) else "bits"
+        return {
+            "round": self._round.number,
+            "state": self._state(self._round.state),
+            "doing": self.doing.words,
+            "ending": self.doing.words if self.doing.state == "over" else None,
+            "done": self.totals.answers,
+            "left": len(self.desk),
+            "cost": round(self.totals.cost, 1),
+            "saved": round(saved, 1),
+            "unit": unit,
+            "saved_minutes": round(saved * (1 if unit == "seconds" else self.minutes.b) / 60, 1),
+            "people": sum(now - seen < 300 for seen in self._seen.values()),
+            "classes": len(self.campaign.known.classes),
+            "error": self.doing.error,
+        }
+
+    def _state(self, round_state: str) -> str:
+        if self.doing.state in ("over", "working", "starting"):
+            return "working" if self.doing.state == "starting" else self.doing.state
+        return round_state if round_state in ("calibrating", "asking") else "working"
+
+    async def _fit(self) -> None:
+        """The seconds of a bit, from what was timed; now and then."""
+        if self.totals.answers - self._fitted_at < 50 and self._fitted_at:
+            return
+        self._fitted_at = max(1, self.totals.answers)
+        found = await asyncio.to_thread(lambda: timed(self.campaign.store).fitted())
+        self.minutes = found or self.minutes
+
+    async def heard(self, message: dict[str, Any]) -> None:
+        """The worker has said what it does: other questions may be open now."""
+        self.doing = Doing(str(message["state"]), str(message.get("words", "")), message.get("error"))
+        await self.look()
+        if self.control and self.doing.state == "waiting":
+            await self.scribe.do(lambda: top_up(self.campaign, self.people, np.random.default_rng()))
+
+
+def _view(question: Question, answer: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "id": question.id,
+        "round": question.round,
+        "purpose": question.purpose,
+        "item": question.item,
+        "key": question.key,
+        "classes": list(question.classes),
+        "cuts": list(question.cuts),
+        "exhaustive": question.exhaustive,
+        "rejected": list(question.rejected),
+        "answer": answer,
+    }

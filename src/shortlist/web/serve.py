@@ -1,0 +1,125 @@
+"""Serving the app: one server a folder, on this machine only unless told otherwise."""
+
+from __future__ import annotations
+
+import fcntl
+import getpass
+import ipaddress
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from shortlist.campaign.engine import Campaign
+from shortlist.types import ShortlistError
+from shortlist.web.app import label_app
+from shortlist.web.guard import LOCAL
+from shortlist.web.people import People
+
+PORTS = range(8765, 8865)  # tried in turn where none is asked for
+
+
+def tell(words: str) -> None:
+    """At once, also where it goes to a log."""
+    print(words, flush=True)
+
+
+def serve(
+    campaign: Campaign,
+    *,
+    worker: Sequence[str],
+    host: str = "127.0.0.1",
+    port: int | None = None,
+    browser: bool = True,
+    control: float = 0.0,
+    say: Callable[[str], None] = tell,
+) -> None:
+    """Serve a campaign until interrupted."""
+    folder = campaign.folder.path
+    people = People(folder)
+    local = is_local(host)
+    first_owner(people, must_have_password=None if local else folder)
+    with alone(folder), listening(host, port) as heard:
+        address = f"http://{_shown(host)}:{heard.getsockname()[1]}"
+        owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
+        link = f"{address}/start/{people.start_link(owner)}"
+        app = label_app(campaign, people, worker=worker, hosts=LOCAL | {host} if local else None, control=control)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False,
+                                timeout_graceful_shutdown=3)  # fmt: skip
+        say(f"labelling {folder.name} at {address}")
+        say(f"open it as {owner}: {link}   (this link works once; Ctrl-C stops, and nothing is lost)")
+        if browser:
+            threading.Timer(1.0, lambda: webbrowser.open(link)).start()
+        uvicorn.Server(config).run(sockets=[heard])
+
+
+def first_owner(people: People, must_have_password: Path | None) -> None:
+    """Somebody owns every campaign; who is to be reached from elsewhere needs a password."""
+    owners = [p for p in people.everyone() if p.role == "owner" and p.active]
+    if not owners and must_have_password is None:
+        people.add(_login(), "owner")
+    elif must_have_password is not None and not any(p.has_password for p in owners):
+        raise ShortlistError(
+            f"{must_have_password}: others could reach this address, and there is no account with a password yet; "
+            f"make one first: shortlist label {must_have_password} --password"
+        )
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()[:64] or "owner"
+    except (OSError, KeyError):  # a machine without a user database
+        return "owner"
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_local("127.0.0.1"), is_local("localhost"), is_local("0.0.0.0"), is_local("::1")
+    (True, True, False, True)
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _shown(host: str) -> str:
+    if host in ("0.0.0.0", "::"):
+        return socket.gethostname()
+    return f"[{host}]" if ":" in host else host
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Two servers of one campaign would lend the same question to two people."""
+    with (folder / "server.lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ShortlistError(f"{folder}: it is being served already; stop the other server first") from None
+        yield
+
+
+@contextmanager
+def listening(host: str, port: int | None) -> Iterator[socket.socket]:
+    """A socket on the port asked for, or on the first free one."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as heard:
+        heard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        for tried in PORTS if port is None else (port,):
+            try:
+                heard.bind((host, tried))
+                heard.listen()  # the printed link works at once
+            except PermissionError:
+                raise ShortlistError(f"port {tried}: not allowed; choose one above 1023 with --port") from None
+            except OSError as error:
+                problem = error
+                continue
+            yield heard
+            return
+        raise ShortlistError(f"{host}: no port to listen on ({problem.strerror or problem}); choose one with --port")

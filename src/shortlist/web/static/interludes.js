@@ -1,0 +1,52 @@
+// The screens without a question: waiting, and the end.
+
+import * as words from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+
+export function showOnly(name) {
+  for (const id of ["desk", "waiting", "ending"]) $(id).hidden = id !== name;
+}
+
+export function fillWaiting(progress, { trouble, canUndo, waiting }) {
+  const [title, sentence] = words.waiting(progress, trouble);
+  if ($("waiting-title").textContent !== title) $("waiting-title").textContent = title;
+  if ($("waiting-words").textContent !== sentence) $("waiting-words").textContent = sentence;
+  $("waiting").dataset.calm = String(Boolean(progress?.error || trouble) || progress?.state === "paused");
+  $("waiting-hint").textContent = kept(waiting);
+  $("waiting-undo").hidden = !canUndo || trouble !== null;
+  $("waiting-sign-in").hidden = !trouble?.signedOut;
+}
+
+function kept(waiting) {
+  if (!waiting) return "";
+  const are = waiting === 1 ? "answer is" : "answers are";
+  return `${words.count(waiting)} ${are} kept in this browser and sent as soon as that can be done.`;
+}
+
+export function fillEnding(progress, person) {
+  $("ending-title").textContent = person ? `All done. Thank you, ${person}.` : "All done. Thank you.";
+  $("ending-words").textContent = progress.ending
+    ? `The campaign is over: ${progress.ending.replace(/[.\s]+$/, "")}.`
+    : "The campaign is over: there is nothing left to ask.";
+  const share = progress.saved + progress.cost > 0 ? progress.saved / (progress.saved + progress.cost) : 0;
+  const tally = [
+    ["answers in all", words.count(progress.done)],
+    ["of them yours", words.count(progress.mine)],
+    ["classes", words.count(progress.classes)],
+    [`${progress.unit} of work`, words.amount(progress.cost)],
+    [`${progress.unit} saved (${Math.round(100 * share)}\u00a0%)`, words.amount(progress.saved)],
+    ["of human time saved", words.minutes(progress.saved_minutes)],
+  ];
+  $("ending-figures").replaceChildren(...tally.map(figure));
+}
+
+function figure([name, value]) {
+  const group = document.createElement("div");
+  const term = document.createElement("dt");
+  const number = document.createElement("dd");
+  term.textContent = name;
+  number.textContent = value;
+  group.append(term, number);
+  return group;
+}

@@ -1,0 +1,132 @@
+// The item: an image, a text or a vector, as large as there is room.
+
+const SMALL = 128; // pixels; images with fewer are shown with crisp pixels
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A question with its item fetched and decoded before anybody looks. */
+export function prepare(question) {
+  const { item } = question;
+  if (item.kind !== "image") return { question, image: null, ready: Promise.resolve() };
+  const image = new Image();
+  image.alt = `Item ${item.key}`;
+  image.draggable = false;
+  image.src = item.src;
+  const ready = image.decode();
+  ready.catch(() => {}); // told when it is shown
+  return { question, image, ready };
+}
+
+export class ItemView {
+  #turn = 0; // of what is shown: a picture that comes late must not disturb the next one
+
+  constructor({ body, caption, onSetAside, onAgain }) {
+    this.body = body;
+    this.caption = caption;
+    this.onSetAside = onSetAside;
+    this.onAgain = onAgain;
+  }
+
+  /** Resolves to true when the item can be seen, false when it cannot; null when another has taken its place. */
+  async show(prepared) {
+    const turn = ++this.#turn;
+    const { item } = prepared.question;
+    this.caption.textContent = item.key;
+    this.body.dataset.kind = item.kind;
+    if (item.kind === "image") return this.#image(prepared, turn);
+    this.body.replaceChildren(item.kind === "text" ? text(item) : features(item));
+    return true;
+  }
+
+  /** By keys; false where there is nothing to scroll. */
+  scroll(key) {
+    const area = this.body.querySelector(".item-text");
+    if (!area || area.scrollHeight <= area.clientHeight) return false;
+    const page = area.clientHeight * 0.85;
+    const step = { ArrowDown: 56, ArrowUp: -56, PageDown: page, PageUp: -page }[key];
+    if (step) area.scrollBy({ top: step });
+    return Boolean(step);
+  }
+
+  async #image(prepared, turn) {
+    const { image } = prepared;
+    if (!image.complete) this.body.replaceChildren(line("item-loading", "Loading…"));
+    try {
+      if (!(image.complete && image.naturalWidth > 0)) await prepared.ready;
+    } catch {
+      if (turn === this.#turn) this.#failed();
+      return turn === this.#turn ? false : null;
+    }
+    if (turn !== this.#turn) return null;
+    image.classList.toggle("crisp", Math.max(image.naturalWidth, image.naturalHeight) < SMALL);
+    image.classList.toggle("tall", image.naturalHeight > image.naturalWidth);
+    this.body.replaceChildren(image);
+    return true;
+  }
+
+  #failed() {
+    const box = document.createElement("div");
+    box.className = "item-failed";
+    const again = button("Try again", "button quiet", this.onAgain);
+    const aside = button("Cannot read it: set it aside", "button primary", this.onSetAside);
+    box.append(line("", "This image cannot be shown."), again, aside);
+    this.body.replaceChildren(box);
+  }
+}
+
+function text(item) {
+  const area = document.createElement("div");
+  area.className = "item-text";
+  area.tabIndex = 0; // long texts are scrolled by keys
+  area.setAttribute("role", "region");
+  area.setAttribute("aria-label", `Text of item ${item.key}`);
+  area.textContent = item.text;
+  return area;
+}
+
+/** A vector as a strip of bars around zero. */
+function features(item) {
+  const values = item.values.map(Number);
+  const most = Math.max(...values.map(Math.abs), 1e-12);
+  const strip = document.createElementNS(SVG, "svg");
+  strip.setAttribute("viewBox", `0 -1 ${Math.max(values.length, 1)} 2`);
+  strip.setAttribute("preserveAspectRatio", "none");
+  strip.setAttribute("class", "item-features");
+  strip.setAttribute("role", "img");
+  const range = values.length ? `from ${short(Math.min(...values))} to ${short(Math.max(...values))}` : "";
+  strip.setAttribute("aria-label", `Item ${item.key}: ${values.length} numbers ${range}`);
+  strip.append(bars(values, most, 1, "above"), bars(values, most, -1, "below"), zero(values.length));
+  return strip;
+}
+
+function bars(values, most, sign, name) {
+  const path = document.createElementNS(SVG, "path");
+  path.setAttribute("class", name);
+  const one = (value, at) => (value * sign > 0 ? `M${at + 0.1} 0V${-value / most}h0.8V0z` : "");
+  path.setAttribute("d", values.map(one).join(""));
+  return path;
+}
+
+function zero(length) {
+  const rule = document.createElementNS(SVG, "path");
+  rule.setAttribute("class", "zero");
+  rule.setAttribute("d", `M0 0H${length}`);
+  return rule;
+}
+
+const short = (x) => Number(x.toPrecision(3));
+
+function line(name, words) {
+  const p = document.createElement("p");
+  p.className = name;
+  p.textContent = words;
+  return p;
+}
+
+function button(words, name, act) {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = name;
+  made.textContent = words;
+  made.addEventListener("click", act);
+  return made;
+}

@@ -1,0 +1,75 @@
+// What the page says, as plain functions of what it knows.
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+export const count = (n) => whole.format(n);
+export const amount = (x) => (Math.abs(x) < 100 ? tenths : whole).format(x);
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+export function minutes(x) {
+  if (Math.abs(x) < 120) return `${amount(x)} min`;
+  return `${amount(x / 60)} h`;
+}
+
+/** Saved so far: in the campaign's unit and in minutes; in minutes alone where the unit is time. */
+export function saved(progress) {
+  const time = minutes(progress.saved_minutes);
+  return progress.unit === "seconds" ? time : `${amount(progress.saved)} ${progress.unit} · ${time}`;
+}
+
+/** What is happening, in a line. */
+export function doing(progress, ahead) {
+  if (!progress) return "";
+  if (progress.error) return `The model's worker has stopped: ${progress.error} Answers are still saved.`;
+  const round = `Round ${progress.round}`;
+  if (progress.state === "paused") return `${round}: paused. Answers are still saved.`;
+  if (progress.state === "over") return progress.ending ? `Over: ${progress.ending}` : "The campaign is over.";
+  if (progress.state === "working") {
+    const work = progress.doing || "training";
+    return ahead ? `${round}: ${work}. You are answering ahead while the model trains.` : `${round}: ${work}.`;
+  }
+  if (progress.state === "calibrating") return `${round}: calibrating. These answers decide how short the lists can be.`;
+  return `${round}: asking.`;
+}
+
+/** The screen between questions: a title and a sentence. */
+export function waiting(progress, trouble) {
+  if (trouble?.signedOut) return ["You are signed out", "Sign in again to go on."];
+  if (trouble?.passing) return ["No connection", "The page goes on by itself as soon as the server answers again."];
+  if (trouble) return ["The server refused", `${capital(trouble.message)}.`];
+  if (!progress) return ["One moment", "The first questions are on their way."];
+  if (progress.error) return ["The worker has stopped", `${progress.error} The campaign's owner has to look at it.`];
+  if (progress.state === "paused") return ["Paused", "The campaign has been paused. It goes on by itself from here."];
+  if (progress.state === "working") {
+    return ["The model is learning", `${capital(progress.doing || "training")}. The next questions come by themselves.`];
+  }
+  return ["Nothing to answer just now", "All open questions are with somebody. New ones come by themselves."];
+}
+
+export function saving(state) {
+  const answers = plural(state.waiting, "answer");
+  if (state.phase === "saving") return "Saving…";
+  if (state.phase === "offline" && state.trouble.status !== 0) return `The server has trouble: ${answers} waiting.`;
+  if (state.phase === "offline") return `Offline: ${answers} waiting.`;
+  if (state.phase === "signed-out") return `Signed out: ${answers} waiting.`;
+  return "Saved";
+}
+
+export function prompt(sitting) {
+  const n = sitting.shown.length;
+  if (sitting.atRest) return sitting.stage === 0 ? "Which class is it?" : "Which of the others is it?";
+  if (n === 1) return sitting.stage === 0 ? "Is it this?" : "Or this?";
+  return sitting.stage === 0 ? "Which one is it?" : "Or one of these?";
+}
+
+/** A sentence under the prompt, where there is something to say. */
+export function hint(sitting) {
+  const n = sitting.shown.length;
+  if (sitting.asButtons) return sitting.atRest ? "" : "Most probable first.";
+  return sitting.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
+}
+
+export const noneWords = (sitting) => (sitting.atRest ? "Not any of these classes" : "None of the above");
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,91 @@
+"""The process that trains, calibrates and plans for people who are answering, at the lowest priority.
+
+It speaks one line of JSON for every change of what it does, goes on when a line comes in, and ends when whoever
+listens is gone. It may be killed at any moment: the campaign's folder is at the end of some step.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable
+from typing import TextIO
+
+from shortlist.campaign.engine import Campaign, Step
+from shortlist.types import ShortlistError
+
+LOOK_SECONDS = 1.0  # how often it looks by itself whether answers have come
+AGAIN_SECONDS = 5.0  # how soon it tries again what has failed
+
+WORDS = {
+    "select": "choosing what to ask next: {}",
+    "calibrate": "finding the error rate that makes answers cheapest",
+    "fit": "training on {}",
+    "evaluate": "measuring the model",
+    "restore": "bringing back the model of {}",
+    "note": "{}",
+}
+
+
+def work(
+    make: Callable[[Callable[[Step], None]], Campaign], lines: TextIO = sys.stdin, out: TextIO = sys.stdout
+) -> None:
+    """Advance the campaign whenever it can be, for as long as somebody listens."""
+    os.nice(19)
+    pokes, voice = listen(lines), Voice(out)
+    campaign = None
+    while True:
+        wait = LOOK_SECONDS
+        try:
+            campaign = campaign or make(voice.step)
+            while campaign.advance():
+                voice.say("working")
+            ending = campaign.ending
+            voice.say("over" if ending else "waiting", ending or "")
+            campaign.prepare()  # while people answer the first questions
+        except ShortlistError as error:
+            voice.say("failed", error=str(error))
+            wait = AGAIN_SECONDS
+        wait_for(pokes, wait)
+
+
+class Voice:
+    """Says what is done, once."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out, self.last = out, ""
+
+    def step(self, step: Step) -> None:
+        self.say("working", WORDS.get(step.name, step.name).format(step.detail))
+
+    def say(self, state: str, words: str = "", error: str | None = None) -> None:
+        line = json.dumps({"state": state, "words": words, "error": error})
+        if line != self.last:
+            self.last = line
+            self.out.write(line + "\n")
+            self.out.flush()
+
+
+def listen(lines: TextIO) -> queue.SimpleQueue[str]:
+    """Lines as they come in; the end of them is the end of this process."""
+    pokes: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in lines:
+            pokes.put(line)
+        os._exit(0)  # whoever started this is gone; another may be starting, and needs the folder
+
+    threading.Thread(target=read, name="listener", daemon=True).start()
+    return pokes
+
+
+def wait_for(pokes: queue.SimpleQueue[str], seconds: float) -> None:
+    try:
+        pokes.get(timeout=seconds)
+    except queue.Empty:
+        return
+    while not pokes.empty():
+        pokes.get_nowait()

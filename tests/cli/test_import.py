@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shortlist.campaign.ledger import Line
+from shortlist.campaign.store import Store
+from shortlist.measures import labels, read
+from tests.cli.command import Command
+
+FOLDER = Path("runs/small/CSQ+Rand/seed-0")
+
+
+@pytest.fixture
+def campaign(shortlist: Command, recipe: Path) -> Path:
+    assert shortlist("run", recipe, "--seeds", "0").code == 0
+    return FOLDER
+
+
+def test_labels_from_a_table(shortlist: Command, campaign: Path) -> None:
+    known = labels(campaign)
+    taken = next(iter(known))
+    with Store(campaign / "campaign.db", read_only=True) as store:
+        keys = store.keys()
+    free = [key for key in keys if key not in known][:3]
+    wrong = "1" if known[taken] == "0" else "0"
+    rows = [f"{key},3" for key in free] + [f"{taken},{wrong}"]
+    Path("more.csv").write_text("\n".join(["key,label", *rows]) + "\n")
+    got = shortlist("import", campaign, "more.csv", "--person", "ana")
+    assert (got.code, got.out) == (0, f"3 labels imported: {campaign}\n1 keep what people said\n")
+    assert Line(3, "import", 3, 0.0) in read(campaign).ledger
+    again = shortlist("import", campaign, "more.csv")
+    assert again.out == f"0 labels imported: {campaign}\n3 had that label\n1 keep what people said\n"
+    assert shortlist("import", campaign, "more.csv", "--overwrite").code == 0
+    assert labels(campaign)[taken] == wrong
+
+
+def test_unknown_rows(shortlist: Command, campaign: Path) -> None:
+    Path("more.csv").write_text("key,label\nnobody,3\n")
+    got = shortlist("import", campaign, "more.csv")
+    assert got.code == 1
+    assert got.err.startswith("error: more.csv: row 2: the campaign has no item 'nobody'; nothing was imported")
+    got = shortlist("import", campaign, "more.csv", "--skip-unknown")
+    assert (got.code, got.out) == (0, f"0 labels imported: {campaign}\n1 are unknown\n")
+
+
+def test_it_explains_itself(shortlist: Command) -> None:
+    got = shortlist("import", "--help")
+    assert got.code == 0
+    assert "Example: shortlist import" in got.out

@@ -1,0 +1,35 @@
+"""What the tests in a browser share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.web.chromium import opened_browser
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Picture = Callable[["Page", str], None]
+
+
+@pytest.fixture(scope="module")  # not longer: while it lives, nothing else in this process can run an event loop
+def browser() -> Iterator[Browser]:
+    with opened_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Picture:
+    """Keep a picture of the whole page: in SHORTLIST_SCREENSHOTS, or for this run only."""
+    folder = Path(os.environ.get("SHORTLIST_SCREENSHOTS", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def take(page: Page, name: str) -> None:
+        page.screenshot(path=folder / f"{name}.png", full_page=True)
+
+    return take

@@ -1,0 +1,511 @@
+"""The labelling page in a browser, against a server that only knows the contract."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tests.web.page.conftest import Visit
+from tests.web.page.stub import Json, World
+from tests.web.page.worlds import ANIMALS, animals, conventional, question, text_item
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CAT, DOG, FOX, ZEBRA = (ANIMALS.index(name) for name in ("cat", "dog", "fox", "zebra"))
+
+
+def until(true: Callable[[], object], seconds: float = 6.0) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come true"
+        time.sleep(0.02)
+
+
+def said(world: World) -> list[tuple[int, str, list[int]]]:
+    return [(a["question"], a["kind"], a["path"]) for a in world.answers]
+
+
+def key_of_item(page: Page) -> str:
+    return page.inner_text("#item-key", timeout=8000) or page.text_content("#item-key") or ""
+
+
+def options(page: Page) -> list[str]:
+    return page.locator("#options .option").all_inner_texts()
+
+
+def last(world: World) -> Json:
+    return world.answers[-1]
+
+
+# ---- answering
+
+
+def test_options_come_by_probability_each_with_its_key(visit: Visit) -> None:
+    page = visit(animals())
+    assert [text.split("\n") for text in options(page)] == [["1", "cat"], ["2", "dog"], ["3", "fox"]]
+    assert page.inner_text("#none").split("\n") == ["0", "None of the above"]
+
+
+def test_one_key_answers_and_shows_the_next_item_before_the_server_has_heard_of_it(visit: Visit) -> None:
+    world = animals(delay=1.0)
+    page = visit(world)
+    page.keyboard.press("2")
+    assert key_of_item(page) == "photos/0002.png"
+    assert page.get_attribute("#desk", "data-ready") == "true"  # its picture was there already
+    assert page.inner_text("#saving-words") == "Saving…"
+    assert world.answers == []
+    until(lambda: said(world) == [(1, "label", [DOG])])
+    page.wait_for_selector("#saving[data-phase=saved]")
+
+
+def test_a_whole_round_by_keys_alone(visit: Visit) -> None:
+    world = animals(12)
+    page = visit(world)
+    for number in range(12):
+        page.wait_for_selector(f"#desk[data-ready=true] >> text=photos/{number + 1:04d}.png")
+        page.keyboard.press("123"[number % 3])
+    until(lambda: len(world.answers) == 12)
+    assert [a["path"] for a in world.answers] == [[(CAT, DOG, FOX)[i % 3]] for i in range(12)]
+    page.wait_for_selector("#waiting:not([hidden])")
+
+
+def test_a_click_answers(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.click("text=fox")
+    until(lambda: said(world) == [(1, "label", [FOX])])
+
+
+def test_after_none_comes_the_search_and_enter_takes_the_top_hit(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("0")
+    page.keyboard.type("zeb")
+    assert page.locator("#hits [aria-selected=true]").inner_text() == "zebra"
+    page.keyboard.press("Enter")
+    until(lambda: said(world) == [(1, "label", [-1, ZEBRA])])
+    assert len(last(world)["stage_seconds"]) == 2
+    assert key_of_item(page) == "photos/0002.png"
+
+
+def test_what_was_shown_or_ruled_out_is_not_found_again(visit: Visit) -> None:
+    world = World(names=ANIMALS, questions=[question(1, rejected=[ZEBRA])])
+    page = visit(world)
+    page.keyboard.press("0")
+    page.keyboard.type("zebra")
+    assert page.inner_text("#hits-count") == "No class is called that."
+    page.fill("#query", "cat")
+    assert "cat" not in page.locator("#hits .hit").all_inner_texts()
+
+
+def test_enter_in_an_empty_search_takes_nothing_and_arrows_choose(visit: Visit) -> None:
+    world = conventional(ANIMALS)
+    page = visit(world)
+    page.keyboard.press("Enter")
+    assert key_of_item(page) == "photos/0001.png"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    until(lambda: said(world) == [(1, "label", [1])])
+
+
+def test_a_later_cut_is_shown_as_buttons_again(visit: Visit) -> None:
+    world = World(names=ANIMALS, questions=[question(1, classes=[3, 4, 5, 6], cuts=[2, 4])])
+    page = visit(world)
+    page.keyboard.press("0")
+    assert [text.split("\n")[1] for text in options(page)] == [ANIMALS[5], ANIMALS[6]]
+    page.keyboard.press("2")
+    until(lambda: said(world) == [(1, "label", [-1, 6])])
+
+
+def test_few_classes_are_buttons_from_the_start(visit: Visit) -> None:
+    world = conventional(ANIMALS[:12])
+    page = visit(world)
+    assert [text.split("\n")[0] for text in options(page)] == [*"123456789", "A", "B", "C"]
+    page.keyboard.press("b")
+    until(lambda: said(world) == [(1, "label", [10])])
+
+
+def test_letters_of_actions_are_never_options(visit: Visit) -> None:
+    world = World(names=ANIMALS, questions=[question(1, classes=list(range(31)), cuts=[31])])
+    page = visit(world)
+    keys = [text.split("\n")[0] for text in options(page)]
+    assert len(set(keys)) == 31
+    assert not {"S", "N", "X", "U", "0"} & set(keys)
+
+
+def test_where_nothing_follows_none_ends_the_question(visit: Visit) -> None:
+    world = World(names=ANIMALS, questions=[question(1, classes=[CAT], cuts=[1], exhaustive=False)])
+    page = visit(world)
+    assert page.inner_text("#prompt") == "Is it this?"
+    assert page.is_disabled("[data-action=nothing]")
+    page.keyboard.press("0")
+    until(lambda: said(world) == [(1, "none", [-1])])
+
+
+def test_none_with_no_class_left_means_not_any(visit: Visit) -> None:
+    world = World(names=ANIMALS[:4], questions=[question(1, classes=[0, 1], cuts=[2], rejected=[2, 3])])
+    page = visit(world)
+    page.keyboard.press("0")
+    until(lambda: said(world) == [(1, "none", [-1, -1])])
+    assert len(last(world)["stage_seconds"]) == 1
+
+
+# ---- actions
+
+
+def test_skip_not_any_class_and_cannot_read_it(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("s")
+    page.keyboard.press("x")
+    page.keyboard.press("u")
+    page.click("[data-action=skip]")
+    until(lambda: len(world.answers) == 4)
+    assert said(world) == [(1, "skip", []), (2, "none", [-1, -1]), (3, "unreadable", []), (4, "skip", [])]
+
+
+def test_while_letters_are_typed_alt_reaches_the_actions(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("0")
+    page.keyboard.type("sun")
+    assert page.input_value("#query") == "sun"
+    page.keyboard.press("Alt+s")
+    until(lambda: said(world) == [(1, "skip", [-1])])
+    page.keyboard.press("0")
+    page.keyboard.press("Alt+0")
+    until(lambda: said(world)[1:] == [(2, "none", [-1, -1])])
+
+
+def test_escape_clears_then_leaves_the_search_and_slash_returns(visit: Visit) -> None:
+    page = visit(animals())
+    page.keyboard.press("0")
+    page.keyboard.type("ot")
+    page.keyboard.press("Escape")
+    assert page.input_value("#query") == ""
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.id") == "prompt"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "query"
+    assert page.input_value("#query") == ""
+
+
+def test_a_note_goes_with_the_answer_and_its_time_does_not_count(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("n")
+    page.keyboard.type("1 blurred <b>")
+    page.wait_for_timeout(700)
+    page.keyboard.press("Control+Enter")
+    assert page.inner_text("#note-words") == "Note ✓"
+    page.keyboard.press("1")
+    until(lambda: len(world.answers) == 1)
+    assert last(world)["note"] == "1 blurred <b>"
+    assert last(world)["stage_seconds"][0] < 0.6
+    assert last(world)["wall_seconds"] > 0.7
+    assert page.inner_text("#note-words") == "Note"
+
+
+def test_help_says_which_letters_and_keys_do_nothing_behind_it(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("?")
+    assert page.inner_text("#help-letters") == "A B C D E F G H I J K L M O P Q R T V W Y Z"
+    page.keyboard.press("1")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").count() == 0
+    assert key_of_item(page) == "photos/0001.png"
+
+
+def test_keys_alone_can_be_switched_off(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("?")
+    page.uncheck("#single-keys")
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    assert key_of_item(page) == "photos/0001.png"
+    page.keyboard.press("Alt+s")
+    until(lambda: said(world) == [(1, "skip", [])])
+
+
+def test_a_key_held_down_answers_once(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    for _ in range(4):
+        page.keyboard.down("1")
+    page.keyboard.up("1")
+    page.wait_for_timeout(200)
+    assert len(world.answers) == 1
+
+
+# ---- undo
+
+
+def test_undo_goes_back_a_stage_first(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("0")
+    page.keyboard.press("Control+z")
+    assert len(options(page)) == 3
+    page.keyboard.press("1")
+    until(lambda: said(world) == [(1, "label", [CAT])])
+    assert len(last(world)["stage_seconds"]) == 1
+
+
+def test_undo_across_several_answers_supersedes_the_right_one(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    for key in "123":
+        page.keyboard.press(key)
+    until(lambda: len(world.answers) == 3)
+    for _ in range(3):
+        page.keyboard.press("Backspace")
+        page.wait_for_selector("#review:not([hidden])")
+    page.wait_for_selector("#desk[data-ready=true] >> text=photos/0001.png")
+    assert page.inner_text("#review-words") == "You said: cat. Change it, or:"
+    assert "your answer" in options(page)[0]
+    page.keyboard.press("3")
+    until(lambda: len(world.answers) == 4)
+    assert (last(world)["question"], last(world)["supersedes"], last(world)["path"]) == (1, 100, [FOX])
+    assert key_of_item(page) == "photos/0004.png"  # and on from where one was
+
+
+def test_an_answer_that_is_still_on_its_way_can_be_changed(visit: Visit) -> None:
+    world = animals(delay=0.5)
+    page = visit(world)
+    page.keyboard.press("1")
+    page.keyboard.press("Backspace")
+    page.wait_for_selector("#review:not([hidden])")
+    page.wait_for_selector("#desk[data-ready=true]")
+    page.keyboard.press("2")
+    until(lambda: len(world.answers) == 2)
+    assert [(a["path"], a["supersedes"]) for a in world.answers] == [([CAT], None), ([DOG], 100)]
+
+
+def test_undo_reaches_into_earlier_sessions(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("n")
+    page.keyboard.type("odd")
+    page.keyboard.press("Control+Enter")
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    until(lambda: len(world.answers) == 2)
+    page.reload()
+    page.wait_for_selector("#desk[data-ready=true]")
+    for _ in range(2):
+        page.keyboard.press("Backspace")
+        page.wait_for_selector("#review:not([hidden])")
+        page.wait_for_timeout(100)
+    assert key_of_item(page) == "photos/0001.png"
+    page.wait_for_selector("#desk[data-ready=true]")
+    page.keyboard.press("3")
+    until(lambda: len(world.answers) == 3)
+    assert (last(world)["question"], last(world)["supersedes"], last(world)["note"]) == (1, 100, "odd")
+
+
+def test_one_may_look_back_and_leave_everything_as_it_is(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("1")
+    page.keyboard.press("Backspace")
+    page.wait_for_selector("#review:not([hidden])")
+    page.keyboard.press("Escape")
+    assert key_of_item(page) == "photos/0002.png"
+    assert page.is_hidden("#review")
+    page.wait_for_timeout(100)
+    assert len(world.answers) == 1
+
+
+def test_with_nothing_to_undo_it_says_so(visit: Visit) -> None:
+    page = visit(animals())
+    page.keyboard.press("Backspace")
+    page.wait_for_selector("text=There is no earlier answer to change.")
+
+
+def test_the_last_answer_can_be_changed_from_the_waiting_screen(visit: Visit) -> None:
+    world = animals(1)
+    page = visit(world)
+    page.keyboard.press("1")
+    page.wait_for_selector("#waiting:not([hidden])")
+    page.click("#waiting-undo")
+    page.wait_for_selector("#desk[data-ready=true]")
+    page.keyboard.press("2")
+    until(lambda: [a["path"] for a in world.answers] == [[CAT], [DOG]])
+    page.wait_for_selector("#waiting:not([hidden])")
+
+
+# ---- items
+
+
+def test_small_pictures_keep_their_pixels_and_large_ones_are_smooth(visit: Visit) -> None:
+    page = visit(animals())  # odd numbers are 28 pixels wide, even ones 320
+    assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "pixelated"
+    assert page.get_attribute("#item-body img", "alt") == "Item photos/0001.png"
+    page.keyboard.press("1")
+    assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "auto"
+
+
+def test_a_picture_that_cannot_be_shown_is_offered_to_be_set_aside(visit: Visit) -> None:
+    world = animals(broken_items={"1"})
+    page = visit(world, "#item-body .item-failed")
+    page.keyboard.press("1")  # nobody answers what nobody has seen
+    assert key_of_item(page) == "photos/0001.png"
+    page.click("text=Cannot read it: set it aside")
+    until(lambda: said(world) == [(1, "unreadable", [])])
+    assert key_of_item(page) == "photos/0002.png"
+
+
+def test_a_picture_can_be_tried_again(visit: Visit) -> None:
+    world = animals(broken_items={"1"})
+    page = visit(world, "#item-body .item-failed")
+    world.broken_items.clear()
+    page.click("text=Try again")
+    page.wait_for_selector("#desk[data-ready=true]")
+    page.keyboard.press("1")
+    until(lambda: said(world) == [(1, "label", [CAT])])
+
+
+def test_arrows_scroll_a_long_text(visit: Visit) -> None:
+    world = World(names=ANIMALS, questions=[question(1, item=text_item("t", "many words " * 2000))])
+    page = visit(world)
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("document.querySelector('.item-text').scrollTop > 20")
+
+
+def test_script_in_names_texts_and_keys_is_only_text(visit: Visit) -> None:
+    evil = '<img src=x onerror="document.title=1">"><script>document.title=1</script>'
+    names = [f"{evil} {i}" for i in range(30)]
+    item = text_item(evil, evil)
+    world = World(names=names, questions=[question(i, item=item) for i in (1, 2)], campaign=evil, doing=evil)
+    page = visit(world)
+    assert page.inner_text("#item-body").strip() == evil
+    assert options(page)[0].split("\n")[1] == names[11]
+    page.keyboard.press("0")
+    page.keyboard.type("img 7")
+    assert page.locator("#hits .hit").first.inner_text() == names[7]
+    page.keyboard.press("Enter")
+    page.keyboard.press("Backspace")
+    page.wait_for_selector("#review:not([hidden])")
+    assert page.locator("main script, main img").count() == 0
+    assert page.title() == f"Label · {evil}"
+
+
+# ---- what is happening
+
+
+def test_the_bar_tells_done_left_speed_and_saved(visit: Visit) -> None:
+    page = visit(animals())
+    assert page.inner_text("#figure-done") == "0"
+    page.wait_for_timeout(500)
+    page.keyboard.press("1")
+    assert page.inner_text("#figure-done") == "1"  # at once, before it is acknowledged
+    page.wait_for_selector("#saving[data-phase=saved]")
+    assert (page.inner_text("#figure-done"), page.inner_text("#figure-left")) == ("1", "7")
+    assert 40 < float(page.inner_text("#figure-speed").split()[0]) < 130
+    page.wait_for_selector("#figure-saved >> text=426 bits · 11.2 min")
+
+
+def test_it_says_what_is_happening(visit: Visit) -> None:
+    sentences = {
+        "calibrating": "Round 2: calibrating. These answers decide how short the lists can be.",
+        "asking": "Round 2: asking.",
+        "working": "Round 2: training on 500 labels. You are answering ahead while the model trains.",
+    }
+    for state, sentence in sentences.items():
+        page = visit(animals(state=state, doing="training on 500 labels" if state == "working" else ""))
+        assert page.inner_text("#doing") == sentence
+    page = visit(animals(error="no space left on the disk."))
+    assert "no space left on the disk" in page.inner_text("#doing")
+
+
+def test_it_waits_and_goes_on_by_itself_until_the_end(visit: Visit) -> None:
+    world = animals(0, state="working", doing="training on 500 labels")
+    page = visit(world, "#waiting:not([hidden])")
+    page.wait_for_selector("text=Training on 500 labels.")
+    world.questions.append(question(1))
+    world.state = "asking"
+    page.wait_for_selector("#desk[data-ready=true]")
+    world.state, world.ending = "over", "every item has its label"
+    page.keyboard.press("1")
+    page.wait_for_selector("#ending:not([hidden])")
+    assert page.inner_text("#ending-title") == "All done. Thank you, ana."
+    assert "every item has its label" in page.inner_text("#ending-words")
+    assert len(world.answers) == 1
+
+
+def test_time_counts_from_when_the_item_is_seen(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.wait_for_timeout(400)
+    page.keyboard.press("0")
+    page.wait_for_timeout(300)
+    page.keyboard.type("owl")
+    page.keyboard.press("Enter")
+    until(lambda: len(world.answers) == 1)
+    first, second = last(world)["stage_seconds"]
+    assert 0.35 < first < 1.2
+    assert 0.28 < second < 1.2
+    assert last(world)["wall_seconds"] >= first + second - 0.01
+
+
+def test_what_is_not_answered_is_given_back_on_leaving(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.goto("about:blank")
+    until(lambda: sorted(world.released) == [1, 2, 3, 4])
+
+
+# ---- for everybody
+
+
+def test_links_of_the_owner_and_of_an_annotator(visit: Visit) -> None:
+    page = visit(animals(role="owner"))
+    assert page.locator("nav a").all_inner_texts() == ["Label", "Dashboard", "People", "Decide", "Files"]
+    assert visit(animals()).locator("nav a").all_inner_texts() == ["Label"]
+
+
+def test_tab_alone_gets_everywhere_and_enter_answers(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("Tab")  # from the prompt, which has the focus with every new question
+    assert page.evaluate("document.activeElement.textContent") == "1cat"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    until(lambda: said(world) == [(1, "label", [DOG])])
+    assert page.evaluate("document.activeElement.id") == "prompt"
+
+
+def test_the_skip_link_comes_first(visit: Visit) -> None:
+    page = visit(animals())
+    page.evaluate("document.activeElement.blur()")
+    page.reload()
+    page.wait_for_selector("#waiting, #desk")
+    assert page.evaluate("document.querySelector('a, button, input').className") == "skip-link"
+
+
+def test_a_screen_reader_hears_of_every_new_item(visit: Visit) -> None:
+    page = visit(animals())
+    page.keyboard.press("1")
+    assert page.text_content("#announce") == "Item photos/0002.png. 3 options."
+    assert page.get_attribute("#announce", "role") == "status"
+    page.keyboard.press("0")
+    page.keyboard.type("be")
+    active = page.get_attribute("#query", "aria-activedescendant")
+    assert page.inner_text(f"#{active}") == "bee"
+    assert page.get_attribute("#query", "aria-expanded") == "true"
+
+
+def test_a_finger_answers_on_a_phone(visit: Visit) -> None:
+    world = animals()
+    page = visit(world, viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True)
+    assert page.evaluate("document.querySelector('.option').getBoundingClientRect().width") > 320
+    page.tap("text=fox")
+    page.tap("#none")
+    page.fill("#query", "zeb")
+    page.tap("#hits .hit")
+    until(lambda: said(world) == [(1, "label", [FOX]), (2, "label", [-1, ZEBRA])])

@@ -1,0 +1,120 @@
+"""The campaign in figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.web.pages.conftest import Site, Visit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+FIGURES = ["cost", "accuracy", "listSize", "coverage", "alpha", "speed"]
+
+
+def open_dashboard(visit: Visit, site: Site, **context: Any) -> Page:
+    page = visit(site, "/dashboard", **context)
+    page.wait_for_selector("#figures[aria-busy=false]")
+    return page
+
+
+def test_every_figure_is_drawn_and_has_its_numbers(busy: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, busy)
+    data = page.request.get("/api/dashboard").json()
+    for name in FIGURES:
+        chart = page.locator(f"#chart-{name}")
+        assert chart.locator("svg circle").count() > 0, name
+        assert "Arrow keys" in (chart.locator(".plot").get_attribute("aria-label") or "")
+        assert chart.locator("table tbody tr").count() > 0
+    assert page.locator("#chart-cost table tbody tr").count() == len(data["rounds"])
+    assert page.locator("#chart-speed table tbody tr").count() == len(data["speed"])
+    assert page.locator("#chart-accuracy .band").count() == 1
+    formula = page.inner_text("#chart-speed .chart-note")
+    assert f"{data['fit']['b']:.2f}".rstrip("0") in formula
+    assert "log₂(options)" in formula
+    assert "1.59 s a bit" in page.inner_text("#chart-speed .legend")
+
+
+def test_the_strip_sums_up(busy: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, busy)
+    status, data = page.request.get("/api/status").json(), page.request.get("/api/dashboard").json()
+    assert page.inner_text("#tile-answers") == str(status["done"])
+    assert page.inner_text("#tile-accuracy") == f"{data['rounds'][-1]['accuracy']:.1f} %"
+    assert page.inner_text("#tile-round") == str(status["round"])
+    assert page.inner_text("#doing").startswith("Round 5")
+    lines = page.locator("#ledger tbody tr")
+    assert lines.count() == len(data["ledger"])
+    assert page.locator("#ledger tfoot").inner_text().split()[0] == "All"
+
+
+def test_a_figure_is_read_with_the_arrow_keys(busy: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, busy)
+    chart = page.locator("#chart-cost")
+    chart.locator(".plot").focus()
+    page.keyboard.press("ArrowRight")
+    assert "Round 1" in chart.locator(".tip").inner_text()
+    page.keyboard.press("End")
+    told = chart.locator("[role=status]").inner_text()
+    assert told.startswith("Round 4: All classes every time ")
+    assert "With shortlists" in told
+    page.keyboard.press("Escape")
+    assert chart.locator(".tip").is_hidden()
+    chart.locator("text=Show numbers").click()
+    assert chart.locator("table").bounding_box()["height"] > 50  # type: ignore[index]
+
+
+def test_figures_update_by_themselves(busy: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, busy)
+    before = int(page.inner_text("#tile-answers"))
+    page.evaluate("document.querySelector('#chart-alpha svg').dataset.old = 'yes'")
+    answer_one(page)
+    page.wait_for_selector(f"#tile-answers:text-is('{before + 1}')")
+    assert page.locator("#chart-alpha svg[data-old]").count() == 1  # what has not changed is not drawn anew
+
+
+def answer_one(page: Page) -> None:
+    question = page.request.get("/api/questions?n=1").json()["questions"][0]
+    csrf = page.get_attribute("meta[name=csrf]", "content") or ""
+    answer = {"question": question["id"], "kind": "skip", "stage_seconds": [1.0]}
+    assert page.request.post("/api/answers", data=answer, headers={"X-CSRF-Token": csrf}).ok
+
+
+def test_without_a_server_it_says_so_and_goes_on(busy: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, busy)
+    page.route("**/api/dashboard", lambda route: route.abort())
+    look_again(page)
+    page.wait_for_selector("#trouble:has-text('cannot be reached')")
+    page.unroute("**/api/dashboard")
+    page.wait_for_selector("#trouble:empty", state="attached")  # by itself
+
+
+def look_again(page: Page) -> None:
+    """As if somebody had come back to the tab."""
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def test_a_campaign_that_has_just_begun_explains_what_is_missing(fresh: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, fresh)
+    for name in FIGURES:
+        assert page.locator(f"#chart-{name} .nothing").inner_text()
+    assert page.inner_text("#ledger") == "Nothing has been answered yet."
+
+
+@pytest.mark.parametrize(
+    ("call", "ticks"),
+    [
+        ("roundTicks(0, 97, 4)", [0, 25, 50, 75, 100]),
+        ("roundTicks(0.8, 0.93, 4)", [0.8, 0.85, 0.9, 0.95]),
+        ("roundTicks(5, 5, 4)", [4, 6]),
+        ("wholeTicks(1, 4, 8)", [1, 2, 3, 4]),
+        ("wholeTicks(1, 40, 8)", [10, 20, 30, 40]),
+        ("wholeTicks(3, 3, 8)", [3]),
+        ("powerTicks(2, 20)", [2, 4, 8, 16, 32]),
+        ("powerTicks(3, 3)", [2, 4]),
+    ],
+)
+def test_axes_have_round_numbers(busy: Site, visit: Visit, call: str, ticks: list[float]) -> None:
+    page = visit(busy, "/sign-in", None)
+    assert page.evaluate(f"import('/static/scales.js').then(scales => scales.{call})") == ticks

@@ -1,0 +1,255 @@
+"""The app as people and programs use it, in one process: questions, answers, undo, the loop, teams, owners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shortlist import measures
+from shortlist.campaign.overlap import Overlap
+from tests.web.serving import DATA, Person, Served, path_to, served, truth
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path / "run") as made:
+        yield made
+
+
+@pytest.fixture
+def ana(app: Served) -> Person:
+    return app.sign_in("ana")
+
+
+def answer_all(person: Person) -> None:
+    """Until nothing is open."""
+    while asked := person.questions(5):
+        for question in asked:
+            person.answer(question, truth(question))
+
+
+# --- one person ------------------------------------------------------------------------------------------------
+
+
+def test_the_first_questions_show_everything_a_page_needs(ana: Person) -> None:
+    got = ana.get("/api/questions?n=2")
+    first, second = got["questions"]
+    assert first["item"] == {"key": first["item"]["key"], "kind": "features", "values": [pytest.approx(_value(first))]}
+    assert (first["classes"], first["cuts"], first["exhaustive"], first["answer"]) == ([], [], True, None)
+    assert first["id"] != second["id"]
+    assert ana.get("/api/classes") == {"names": ["c0", "c1", "c2", "c3", "c4"]}
+    progress = got["progress"]
+    assert (progress["round"], progress["done"], progress["left"], progress["unit"]) == (1, 0, 12, "bits")
+
+
+def _value(question: dict[str, dict[str, str]]) -> float:
+    return float(question["item"]["key"].removeprefix("item"))
+
+
+def test_an_answer_brings_the_next_question_and_is_in_the_database(app: Served, ana: Person) -> None:
+    first, *others = ana.questions(3)
+    held = [q["id"] for q in others]
+    got = ana.answer(first, truth(first), n=3, holding=held, wall_seconds=2.5, note="  blurred ")
+    assert [q["id"] for q in got["questions"]] == [held[-1] + 1]
+    assert got["progress"]["done"] == 1
+    (kept,) = app.campaign.store.answers()
+    assert (kept.id, kept.person, kept.active_seconds, kept.wall_seconds) == (got["answer"], "ana", 1.5, 2.5)
+    assert (kept.stage_seconds, kept.note) == ([1.5], "blurred")
+    assert ana.get("/api/answers")["answers"][0]["id"] == kept.id
+
+
+def test_a_whole_campaign_through_the_api(app: Served, ana: Person) -> None:
+    """Initial, calibration, query and ahead questions, "None of the above" among them, to the end."""
+    for _ in range(10):
+        answer_all(ana)
+        app.work()
+    assert {q.purpose for q in app.campaign.store.questions()} == {"initial", "calibration", "query", "ahead"}
+    record = measures.read(app.campaign.folder.path)
+    assert record.ending == "4 rounds done"
+    labels = measures.labels(app.campaign.folder.path)
+    assert labels == {key: f"c{DATA.labels[int(key.removeprefix('item'))]}" for key in labels}
+    answered = app.campaign.store.answers()
+    assert any(a.misses for a in answered)
+    status = ana.get("/api/status")
+    assert status["cost"] == pytest.approx(record.rounds[-1].cost, abs=0.06)
+    assert status["saved"] > 0
+
+
+def test_going_back_and_saying_something_else(app: Served, ana: Person) -> None:
+    first, second = ana.questions(2)
+    given = [ana.answer(q, (truth(q) + 1) % 5)["answer"] for q in (first, second)]
+    newest, oldest = ana.get("/api/answers")["answers"]
+    assert ([newest["id"], oldest["id"]], oldest["question"]) == (given[::-1], first["id"])
+    again = ana.get(f"/api/questions/{first['id']}")
+    assert again["answer"]["id"] == given[0]
+    ana.answer(again, truth(first), supersedes=given[0])
+    ana.answer(second, truth(second), supersedes=given[1])
+    kept = measures.labels(app.campaign.folder.path)
+    assert kept == {q["item"]["key"]: f"c{truth(q)}" for q in (first, second)}
+    refused = ana.ask("POST", "/api/answers", json={"question": first["id"], "kind": "skip", "supersedes": given[0]})
+    assert refused.status_code == 400
+    assert len(ana.get("/api/answers")["answers"]) == 2
+
+
+def test_skip_not_any_class_and_unreadable(app: Served, ana: Person) -> None:
+    a, b, c = ana.questions(3)
+    ana.post("/api/answers", question=a["id"], kind="skip", path=[], stage_seconds=[0.5])
+    ana.post("/api/answers", question=b["id"], kind="none", path=[-1], stage_seconds=[0.5])
+    ana.post("/api/answers", question=c["id"], kind="unreadable", note="black")
+    owner = app.sign_in("olga", "owner")
+    listed = owner.get("/api/set-aside")["items"]
+    assert {one["why"]: (one["item"]["key"], one["note"]) for one in listed} == {
+        "none": (b["item"]["key"], None),
+        "unreadable": (c["item"]["key"], "black"),
+    }
+    owner.post("/api/decisions", question=c["id"], label=truth(c))
+    assert [one["why"] for one in owner.get("/api/set-aside")["items"]] == ["none"]
+
+
+def test_an_answer_that_is_sent_twice_is_kept_once_and_told_its_number_again(app: Served, ana: Person) -> None:
+    question = ana.questions(1)[0]
+    numbers = [ana.answer(question, truth(question))["answer"] for _ in range(3)]
+    assert len(set(numbers)) == 1
+    assert len(app.campaign.store.answers()) == 1
+    other = ana.ask("POST", "/api/answers", json={"question": question["id"], "kind": "skip"})
+    assert (other.status_code, other.json()["error"]) == (409, f"question {question['id']} has been answered")
+
+
+def test_who_would_wait_gets_questions_ahead(app: Served, ana: Person) -> None:
+    for question in ana.questions(12):
+        ana.answer(question, truth(question))
+    assert [q["purpose"] for q in ana.questions(3)] == ["ahead"] * 3
+    app.work()
+    purposes = {q["purpose"] for q in ana.questions(20)}
+    assert purposes == {"ahead", "calibration"}
+
+
+# --- several people --------------------------------------------------------------------------------------------
+
+
+def test_two_people_never_get_the_same_question(app: Served, ana: Person) -> None:
+    ben = app.sign_in("ben")
+    mine, yours = ana.questions(6), ben.questions(6)
+    assert not {q["id"] for q in mine} & {q["id"] for q in yours}
+    stolen = ben.ask("POST", "/api/answers", json={"question": mine[0]["id"], "kind": "skip"})
+    assert (stolen.status_code, stolen.json()["error"]) == (409, f"question {mine[0]['id']} is with somebody else now")
+    assert [q["purpose"] for q in ben.questions(7, ",".join(str(q["id"]) for q in yours))] == []
+    ana.post("/api/leases/release", questions=[mine[0]["id"]])
+    got = ben.questions(7, ",".join(str(q["id"]) for q in yours))
+    assert [q["id"] for q in got] == [mine[0]["id"]]
+
+
+def test_an_abandoned_question_comes_back(tmp_path: Path) -> None:
+    with served(tmp_path / "run", lease=0.05, ahead=0) as app:
+        ana, ben = app.sign_in("ana"), app.sign_in("ben")
+        first = ana.questions(12)
+        for _ in range(100):
+            if got := ben.questions(1):
+                break
+        assert got[0]["id"] == first[0]["id"]
+
+
+def test_leases_outlive_the_server(tmp_path: Path) -> None:
+    with served(tmp_path / "run") as app:
+        ana = app.sign_in("ana")
+        mine = [q["id"] for q in ana.questions(4)]
+        assert app.client.portal is not None
+        app.people.save_leases([(q, p, until) for (q, p), until in app.live._unkept.items()])
+    with served(tmp_path / "run") as app:
+        ben = app.sign_in("ben")
+        assert not set(mine) & {q["id"] for q in ben.questions(20)}
+        assert [q["id"] for q in app.sign_in("ana").questions(4)] == mine
+
+
+def test_disputes_are_decided_by_the_owner(tmp_path: Path) -> None:
+    with served(tmp_path / "run", overlap=Overlap(2, 1.0, "adjudication"), ahead=0) as app:
+        ana, ben, owner = app.sign_in("ana"), app.sign_in("ben"), app.sign_in("olga", "owner")
+        asked = ana.questions(12)
+        odd = asked[3]
+        for question in asked:
+            ana.answer(question, truth(question))
+        for question in ben.questions(12):
+            ben.answer(question, (truth(question) + (question["id"] == odd["id"])) % 5)
+        (dispute,) = owner.get("/api/disputes")["disputes"]
+        assert (dispute["question"], dispute["item"]["key"]) == (odd["id"], odd["item"]["key"])
+        assert [(v["person"], v["label"]) for v in dispute["votes"]] == [
+            ("ana", truth(odd)),
+            ("ben", (truth(odd) + 1) % 5),
+        ]
+        team = owner.get("/api/people")
+        assert (team["kappa"]["kind"], team["kappa"]["items"]) == ("Cohen", 12)
+        assert 0 < team["kappa"]["value"] < 1
+        assert {p["name"]: p["agreement"] for p in team["people"]}["ana"] == {"n": 12, "share": pytest.approx(11 / 12)}
+        owner.post("/api/decisions", question=odd["id"], label=truth(odd))
+        owner.post("/api/decisions", question=odd["id"], kind="none")  # on second thoughts
+        owner.post("/api/decisions", question=odd["id"], label=truth(odd), note="sure")
+        assert owner.get("/api/disputes")["disputes"] == []
+        labels = measures.labels(app.campaign.folder.path)
+        assert labels[odd["item"]["key"]] == f"c{truth(odd)}"
+
+
+def test_control_questions_look_like_others_and_measure_trust(tmp_path: Path) -> None:
+    with served(tmp_path / "run", control=1.0) as app:
+        ana, owner = app.sign_in("ana"), app.sign_in("olga", "owner")
+        wrong = app.people.add_control(item=3, classes=[1, 2], truth=0, wrong=True)
+        right = app.people.add_control(item=4, classes=[0, 2], truth=0, wrong=False)
+        before = len(app.campaign.store.answers())
+        seen = {}
+        for _ in range(2):
+            control = next(q for q in ana.questions(2) if q["id"] < 0)
+            ordinary = {"id", "round", "purpose", "item", "classes", "cuts", "exhaustive", "rejected", "answer"}
+            assert control.keys() == ordinary
+            assert control["purpose"] == "query"
+            seen[-control["id"]] = ana.answer(control, control["classes"][0])
+        assert seen.keys() == {wrong, right}
+        assert len(app.campaign.store.answers()) == before
+        (person,) = (p for p in owner.get("/api/people")["people"] if p["name"] == "ana")
+        assert person["trust"] == {"wrong_asked": 1, "wrong_accepted": 1, "right_asked": 1, "right_correct": 1}
+        assert all(q["id"] > 0 for q in ana.questions(3))
+
+
+# --- owners and programs ---------------------------------------------------------------------------------------
+
+
+def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> None:
+    for _ in range(12):
+        answer_all(ana)
+        app.work()
+    got = app.sign_in("olga", "owner").get("/api/dashboard")
+    assert [r["number"] for r in got["rounds"]] == [1, 2, 3, 4]
+    assert got["rounds"][-1]["coverage"] > 0
+    assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
+    assert {point["options"] for point in got["speed"]} >= {5}
+    assert got["saving"] == pytest.approx(measures.read(app.campaign.folder.path).saving)
+
+
+def test_a_program_does_what_its_person_may(app: Served, ana: Person) -> None:
+    token = ana.post("/api/tokens", label="script")["token"]
+    headers = {"Authorization": f"Bearer {token}"}
+    got = app.client.get("/api/questions?n=1", headers=headers)
+    (question,) = got.json()["questions"]
+    body = {"question": question["id"], "kind": "label", "path": path_to(question, 1)}
+    assert app.client.post("/api/answers", headers=headers, json=body).status_code == 200
+    assert app.client.get("/api/dashboard", headers=headers).status_code == 403
+    (listed,) = ana.get("/api/tokens")["tokens"]
+    assert "digest" not in listed
+    assert token not in str(listed)
+    ana.ask("DELETE", f"/api/tokens/{listed['id']}")
+    assert app.client.get("/api/me", headers=headers).status_code == 401
+
+
+def test_an_invitation_makes_one_account(app: Served) -> None:
+    owner = app.sign_in("olga", "owner")
+    link = owner.post("/api/invitations", role="annotator", hours=1)["link"]
+    token = link.rsplit("/", 1)[1]
+    body = {"token": token, "name": "ben", "password": "a good password"}
+    joined = app.client.post("/api/join", json=body)
+    assert joined.status_code == 200
+    assert "shortlist_session=" in joined.headers["set-cookie"]
+    again = app.client.post("/api/join", json={**body, "name": "eve"})
+    assert again.status_code == 400
+    assert app.people.person("eve") is None
+    (listed,) = owner.get("/api/invitations")["invitations"]
+    assert (listed["used_by"], token in str(listed)) == ("ben", False)
