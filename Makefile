@@ -18,14 +18,15 @@ lint: .venv/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# All of them run, also where one misses a bar. `make bench KEEP=--keep` writes the results and the page made of them.
+# All of them run, also where one misses a bar. The last takes two minutes and wants a quiet machine. `make bench KEEP=--keep` writes the results and the page made of them.
 bench: .venv/dev
-	@failed=0; for one in candidate_sets alpha_star stream_select acquisition growth; do \
+	@failed=0; for one in candidate_sets alpha_star stream_select acquisition growth labelling; do \
 	  $(BIN)/python benchmarks/$$one.py $(KEEP) || failed=1; \
 	done; $(if $(KEEP),$(BIN)/python benchmarks/page.py || failed=1;) exit $$failed
 
 torture: .venv/dev
 	$(BIN)/python -m tests.torture
+	$(BIN)/python -m tests.web.killing --kills 100
 
 clean:
 	rm -rf .venv build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench import Report
 
 from shortlist.web.passwords import Passwords
 from shortlist.web.people import People
@@ -191,6 +192,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     for name, default in (("people", 50), ("rate", 5.0), ("seconds", 60.0), ("items", 100_000), ("classes", 1000)):
         parser.add_argument(f"--{name}", type=type(default), default=default)
+    parser.add_argument("--keep", action="store_true", help="write results to benchmarks/results/")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as made:
         folder, port = Path(made), 8791
@@ -198,24 +200,38 @@ def main() -> None:
         server = start(folder, port)
         try:
             tally = asyncio.run(load(port, sessions, chosen.rate, chosen.seconds, server.pid))
-            rounds = sqlite3.connect(folder / "campaign.db").execute("select number, state from rounds").fetchall()
         finally:
             server.send_signal(signal.SIGINT)
             server.wait(30)
-        wrong = check(folder, tally)
+        wrong, rounds = check(folder, tally), states(folder)
+    told(chosen, tally, wrong, rounds).finish()
+
+
+def states(folder: Path) -> str:
+    """How far the campaign came."""
+    with sqlite3.connect(folder / "campaign.db") as c:
+        rows = c.execute("select number, state from rounds order by number").fetchall()
+    c.close()
+    return ", ".join(f"round {number} {state}" for number, state in rows)
+
+
+def told(chosen: argparse.Namespace, tally: Tally, wrong: list[str], rounds: str) -> Report:
     took = np.asarray(tally.took)
-    p50, p95, p99 = np.percentile(took, [50, 95, 99])
-    print(f"{chosen.people} people at {chosen.rate:g} answers/s for {chosen.seconds:g} s, {chosen.items:,} items × "
-          f"{chosen.classes:,} classes, {os.cpu_count()} cores")  # fmt: skip
-    print(
-        f"{len(took):,} answers, {len(took) / chosen.seconds:.0f}/s; rounds {rounds}; no question {tally.waits} times"
+    report = Report(
+        f"The labelling app under load: {chosen.people} people at {chosen.rate:g} answers a second each for "
+        f"{chosen.seconds:g} s, {chosen.items:,} items × {chosen.classes:,} classes",
+        ("fastapi", "uvicorn", "SQLAlchemy"),
+        "Server, training and annotators on the same two cores. From sending an answer to having the next question; by "
+        "then the answer is on the disk.",
     )
-    print(f"answer → next question: median {1000 * p50:.1f} ms, 95% {1000 * p95:.1f} ms (bar {1000 * BAR:.0f}), "
-          f"99% {1000 * p99:.1f} ms, longest {1000 * took.max():.0f} ms")  # fmt: skip
-    print(f"the server took {1000 * tally.server / len(took):.2f} ms of a core for an answer")
-    for what in wrong:
-        print(f"WRONG: {what}")
-    sys.exit(1 if wrong or p95 > BAR else 0)
+    for share in (50, 95, 99, 100):
+        bar = {"s": BAR} if share == 95 else None
+        report.measured(f"{share}% of answers within", {"s": float(np.percentile(took, share))}, at_most=bar)
+    report.line("answers", f"{len(took):,}, {len(took) / chosen.seconds:.0f} a second; no question {tally.waits} times")
+    report.line("server", f"{1000 * tally.server / len(took):.2f} ms of a core for an answer")
+    report.line("campaign", rounds)
+    report.bar("lost, doubled or refused", "; ".join(wrong) or "0", "0", not wrong)
+    return report
 
 
 if __name__ == "__main__":

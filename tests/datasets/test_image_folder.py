@@ -198,6 +198,7 @@ def test_images_at_any_depth_have_no_label_where_the_classes_are_given(tmp_path:
     assert folder.classes == ("cat", "dog", "fox")
     assert folder.labels.tolist() == [-1] * 4
     assert folder.inputs.shape == (4, 32, 32, 3)
+    assert [folder.file_of(i) for i in range(4)] == [tmp_path / key for key in folder.keys]
     labelled = ImageFolder(tmp_path, classes=["cat", "dog", "fox"], folder_labels=True)
     assert labelled.labels.tolist() == [-1, 0, -1, 1]
 

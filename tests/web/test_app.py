@@ -141,6 +141,15 @@ def test_two_people_never_get_the_same_question(app: Served, ana: Person) -> Non
     assert [q["id"] for q in got] == [mine[0]["id"]]
 
 
+def test_a_question_in_somebody_elses_hands_is_not_shown(app: Served, ana: Person) -> None:
+    ben, (mine,) = app.sign_in("ben"), ana.questions(1)
+    assert ana.get(f"/api/questions/{mine['id']}")["id"] == mine["id"]
+    peeked = ben.ask("GET", f"/api/questions/{mine['id']}")
+    assert (peeked.status_code, peeked.json()["error"]) == (409, f"question {mine['id']} is not yours")
+    ana.answer(mine, truth(mine))
+    assert ben.ask("GET", f"/api/questions/{mine['id']}").status_code == 409
+
+
 def test_an_abandoned_question_comes_back(tmp_path: Path) -> None:
     with served(tmp_path / "run", lease=0.05, ahead=0) as app:
         ana, ben = app.sign_in("ana"), app.sign_in("ben")
@@ -203,6 +212,10 @@ def test_control_questions_look_like_others_and_measure_trust(tmp_path: Path) ->
             assert control.keys() == ordinary
             assert control["purpose"] == "query"
             seen[-control["id"]] = ana.answer(control, control["classes"][0])
+            again = ana.get(f"/api/questions/{control['id']}")  # undo
+            assert again["answer"]["path"] == [control["classes"][0]]
+            other = control["classes"][1]
+            ana.answer(again, other, supersedes=again["answer"]["id"])  # taken, and the first answer counts
         assert seen.keys() == {wrong, right}
         assert len(app.campaign.store.answers()) == before
         (person,) = (p for p in owner.get("/api/people")["people"] if p["name"] == "ana")

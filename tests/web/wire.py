@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from shortlist.datasets.arrays import Arrays
 from shortlist.web.app import label_app
 from shortlist.web.passwords import Passwords
 from shortlist.web.people import People
@@ -15,7 +17,7 @@ from tests.campaign.toys import campaign
 from tests.web.pages.serving import serving
 from tests.web.serving import DATA, FAST, folder_of
 
-PATIENCE = 60.0  # seconds: the machine may be busy
+PATIENCE = 30.0  # seconds: the machine may be busy
 JSON = b"Content-Type: application/json"
 
 
@@ -66,9 +68,33 @@ class Wire:
 
 
 @contextmanager
-def wired(folder: Path) -> Iterator[Wire]:
-    with People(folder_of(folder), passwords=Passwords(**FAST)) as people, campaign(folder, DATA) as going:
+def wired(folder: Path, dataset: Arrays = DATA, **settings: int) -> Iterator[Wire]:
+    with (
+        People(folder_of(folder), passwords=Passwords(**FAST)) as people,
+        campaign(folder, dataset, **settings) as going,
+    ):
         going.advance()
         people.add("olga", "owner", "a long password")
-        with serving(label_app(going, people)) as address:
+        with serving(label_app(going, people)) as address, nothing_goes_wrong():
             yield Wire(int(address.rpartition(":")[2]), people, people.make_token("olga", "wire"))
+
+
+@contextmanager
+def nothing_goes_wrong() -> Iterator[None]:
+    """Not even where nobody is listening any more: the server's log has no error in it."""
+    log, kept = logging.getLogger("uvicorn.error"), Kept(logging.ERROR)
+    log.addHandler(kept)
+    try:
+        yield
+    finally:
+        log.removeHandler(kept)
+    assert not kept.records, kept.records[0].getMessage()
+
+
+class Kept(logging.Handler):
+    def __init__(self, level: int) -> None:
+        super().__init__(level)
+        self.records: list[logging.LogRecord] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)

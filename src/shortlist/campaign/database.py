@@ -1,82 +1,110 @@
-"""Opening a campaign's SQLite file: what is damaged or not ours is refused, and left as it was."""
+"""SQLite files of ours: made whole or not at all, and what is damaged or not ours is refused and left as it was."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
 
-from shortlist.campaign.schema import LATER, SCHEMA_VERSION, meta, tables
 from shortlist.types import ShortlistError
 
 
-def check(path: Path) -> None:
-    """Refuse what is no database of ours, without touching it."""
-    with opening(path):
-        if not path.is_file():
-            raise ShortlistError(f"{path.parent}: no campaign here (there is no {path.name})")
-        engine = connect(path, read_only=True)
+@dataclass(frozen=True)
+class Kind:
+    """What a database holds: its tables, one of them `meta`, and which version of them."""
+
+    what: str  # in a word
+    tables: sa.MetaData
+    version: int
+    later: Mapping[int, tuple[sa.Column[Any], ...]] = field(default_factory=dict)  # columns that a version added
+
+    @property
+    def _meta(self) -> sa.Table:
+        return self.tables.tables["meta"]
+
+    def create(self, path: Path, fill: Callable[[sa.Connection], None], *, mode: int = 0o666) -> None:
+        """A new file, complete or not there at all: it is filled beside its place and moved there last."""
+        fresh = path.with_name(path.name + ".new")
+        for stale in path.parent.glob(fresh.name + "*"):
+            stale.unlink()
+        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))  # SQLite's files beside it take its mode
+        engine = connect(fresh)
         try:
-            with engine.connect() as c:
-                _check_schema(path, c)
+            self.tables.create_all(engine)
+            with engine.begin() as c:
+                c.execute(self._meta.insert().values(key="schema_version", value=str(self.version)))
+                fill(c)
+        finally:
+            engine.dispose()  # the last to leave folds the write-ahead log into the file
+        fresh.replace(path)
+
+    def check(self, path: Path) -> None:
+        """Refuse what is no database of this kind, without touching it."""
+        with opening(path):
+            if not path.is_file():
+                raise ShortlistError(f"{path.parent}: no {self.what} here (there is no {path.name})")
+            engine = connect(path, read_only=True)
+            try:
+                with engine.connect() as c:
+                    self._check_schema(path, c)
+            finally:
+                engine.dispose()
+
+    def _check_schema(self, path: Path, c: sa.Connection) -> None:
+        verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
+        if verdict != "ok":
+            raise damaged(path, str(verdict))
+        found = sa.inspect(c)
+        for table in self.tables.sorted_tables:
+            if not found.has_table(table.name):
+                raise damaged(path, f"no table {table.name}")
+        version = c.execute(self._version).scalar()
+        if version != str(self.version):
+            raise ShortlistError(
+                f"{path}: made with schema version {version}, this Shortlist reads {self.version}; "
+                "use the version that made it"
+            )
+
+    @property
+    def _version(self) -> sa.Select[Any]:
+        return sa.select(self._meta.c.value).where(self._meta.c.key == "schema_version")
+
+    def upgrade(self, path: Path) -> None:
+        """Give a file of an earlier version the columns it lacks, all of them or none; leave every other alone."""
+        if not path.is_file() or self._is_current(path):
+            return
+        engine = connect(path)
+        try:
+            with opening(path), engine.connect() as c:
+                c.exec_driver_sql("BEGIN IMMEDIATE")  # whoever else upgrades it waits here, and then finds it done
+                version = int(c.execute(self._version).scalar_one())
+                for later in range(version + 1, self.version + 1):
+                    for column in self.later[later]:
+                        told = sa.schema.CreateColumn(column).compile(dialect=engine.dialect)
+                        c.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {told}")
+                meta = self._meta
+                c.execute(meta.update().where(meta.c.key == "schema_version").values(value=str(self.version)))
+                c.commit()
         finally:
             engine.dispose()
 
-
-def _check_schema(path: Path, c: sa.Connection) -> None:
-    verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    if verdict != "ok":
-        raise damaged(path, str(verdict))
-    found = sa.inspect(c)
-    for table in tables.sorted_tables:
-        if not found.has_table(table.name):
-            raise damaged(path, f"no table {table.name}")
-    version = c.execute(_VERSION).scalar()
-    if version != str(SCHEMA_VERSION):
-        raise ShortlistError(
-            f"{path}: made with schema version {version}, this Shortlist reads {SCHEMA_VERSION}; "
-            "use the version that made it"
-        )
-
-
-_VERSION = sa.select(meta.c.value).where(meta.c.key == "schema_version")
-
-
-def upgrade(path: Path) -> None:
-    """Give a database of an earlier version the columns it lacks, all of them or none; leave every other alone."""
-    if not path.is_file() or _is_current(path):
-        return
-    engine = connect(path)
-    try:
-        with opening(path), engine.connect() as c:
-            c.exec_driver_sql("BEGIN IMMEDIATE")  # whoever else upgrades it waits here, and then finds it done
-            version = int(c.execute(_VERSION).scalar_one())
-            for later in range(version + 1, SCHEMA_VERSION + 1):
-                for column in LATER[later]:
-                    told = sa.schema.CreateColumn(column).compile(dialect=engine.dialect)
-                    c.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {told}")
-            c.execute(meta.update().where(meta.c.key == "schema_version").values(value=str(SCHEMA_VERSION)))
-            c.commit()
-    finally:
-        engine.dispose()
-
-
-def _is_current(path: Path) -> bool:
-    """Whether there is nothing to upgrade; what is damaged or unknown is for `check` to refuse."""
-    engine = connect(path, read_only=True)
-    try:
-        with engine.connect() as c:
-            version = c.execute(_VERSION).scalar()
-    except (OSError, sa.exc.DatabaseError):
-        return True
-    finally:
-        engine.dispose()
-    return not (version and version.isdecimal() and 0 < int(version) < SCHEMA_VERSION)
+    def _is_current(self, path: Path) -> bool:
+        """Whether there is nothing to upgrade; what is damaged or unknown is for `check` to refuse."""
+        engine = connect(path, read_only=True)
+        try:
+            with engine.connect() as c:
+                version = c.execute(self._version).scalar()
+        except (OSError, sa.exc.DatabaseError):
+            return True
+        finally:
+            engine.dispose()
+        return not (version and version.isdecimal() and 0 < int(version) < self.version)
 
 
 @contextmanager

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import sqlalchemy as sa
 
-from shortlist.campaign.database import check, connect, damaged, opening, upgrade
+from shortlist.campaign.database import Kind, connect, damaged, opening
 from shortlist.campaign.schema import (
     HAS_ANSWER,
     IS_ANSWERED,
+    LATER,
     SCHEMA_VERSION,
     answers,
     classes,
@@ -34,6 +35,7 @@ from shortlist.campaign.schema import (
 from shortlist.campaign.writer import Writer
 from shortlist.types import NONE, AnswerKind, Purpose, Round, ShortlistError
 
+KIND = Kind("campaign", tables, SCHEMA_VERSION, LATER)
 _CORRECTION = answers.alias()
 _LIVE = ~sa.select(_CORRECTION.c.id).where(_CORRECTION.c.supersedes == answers.c.id).exists()
 
@@ -106,8 +108,8 @@ class Store:
     """One campaign's database. `Store.create` makes it, `Store(path)` opens it, `read_only` never writes."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        upgrade(path)
-        check(path)
+        KIND.upgrade(path)
+        KIND.check(path)
         self.path = path
         self.engine = connect(path, read_only=read_only)
         self.close = weakref.finalize(self, self.engine.dispose)  # also when nobody calls it
@@ -122,21 +124,14 @@ class Store:
 
     @classmethod
     def create(cls, path: Path, keys: Sequence[str], names: Sequence[str], config: dict[str, Any]) -> Store:
-        """A new database, complete or not there at all: it is filled beside its place and moved there last."""
-        fresh = path.with_name(path.name + ".new")
-        for stale in path.parent.glob(fresh.name + "*"):
-            stale.unlink()
-        engine = connect(fresh)
-        try:
-            tables.create_all(engine)
-            with engine.begin() as c:
-                facts = {"schema_version": str(SCHEMA_VERSION), "config": json.dumps(config)}
-                c.execute(meta.insert(), [{"key": k, "value": v} for k, v in facts.items()])
-                c.execute(items.insert(), [{"id": i, "key": k, "added_in": 0} for i, k in enumerate(keys)])
-                c.execute(classes.insert(), [{"id": i, "name": k, "active_since": 0} for i, k in enumerate(names)])
-        finally:
-            engine.dispose()  # the last to leave folds the write-ahead log into the file
-        fresh.replace(path)
+        """A new database with nothing asked yet."""
+
+        def fill(c: sa.Connection) -> None:
+            c.execute(meta.insert().values(key="config", value=json.dumps(config)))
+            c.execute(items.insert(), [{"id": i, "key": k, "added_in": 0} for i, k in enumerate(keys)])
+            c.execute(classes.insert(), [{"id": i, "name": k, "active_since": 0} for i, k in enumerate(names)])
+
+        KIND.create(path, fill)
         return cls(path)
 
     @contextmanager

@@ -60,7 +60,7 @@ class ImageFolder(Arrays):
         require("PIL", extra="images")
         if size < 1:
             raise ShortlistError(f"image_folder: size is {size}; it has to be at least 1 pixel")
-        root = Path(folder)
+        self._root = root = Path(folder)
         there = image_keys(root) if classes is None else nested_keys(root)
         taken = there if keys is None else listed_keys(keys, there, root)
         names = class_folders(root) if classes is None else as_classes(classes)
@@ -84,6 +84,10 @@ class ImageFolder(Arrays):
 
     def spec(self) -> dict[str, object]:
         return {"name": "image_folder", **self._options}
+
+    def file_of(self, position: int) -> Path:
+        """Where an image lies, for people: they see all of it, not what a model is given."""
+        return self._root / self.keys[position]
 
 
 def test_split(root: Path, classes: Sequence[str], size: int) -> tuple[Deferred, list[str | None]]:

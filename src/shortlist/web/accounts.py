@@ -59,7 +59,7 @@ def set_password(request: Request, response: Response, person: SignedIn, body: P
     people.set_password(person.name, body.new)
     doorkeeper(request).forget()
     if COOKIE in request.cookies:
-        start_session(request, response, people.sign_in(person.name, body.new, address))
+        start_session(request, response, people.new_session(person.name))
     return {}
 
 

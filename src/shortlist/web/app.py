@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from shortlist import __version__
 from shortlist.campaign.engine import Campaign
@@ -93,7 +95,7 @@ async def _unreadable(_: Request, error: Any) -> Response:
 
 
 async def _refused(_: Request, error: Refused) -> Response:
-    wait = int(error.retry_after + 1)
+    wait = math.ceil(error.retry_after)
     return _told(429, str(error), **{"Retry-After": str(wait)}) if error.retry_after else _told(401, str(error))
 
 
@@ -111,6 +113,11 @@ async def _http(request: Request, error: Any) -> Response:
     if error.status_code == 401 and pages.wants_page(request):
         return pages.to_sign_in()
     return _told(error.status_code, str(error.detail), **(error.headers or {}))
+
+
+async def _gone(_: Request, __: Any) -> Response:
+    """Whoever sent it hung up before its end: no mistake of ours, and nobody hears this."""
+    return _told(400, "the body has no end")
 
 
 async def _broken(_: Request, __: Any) -> Response:
@@ -138,5 +145,6 @@ HANDLERS: dict[Any, Any] = {
     ShortlistError: _mistake,
     RequestValidationError: _malformed,
     HTTPException: _http,
+    ClientDisconnect: _gone,
     Exception: _broken,
 }

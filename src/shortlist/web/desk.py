@@ -84,8 +84,10 @@ class Desk:
             for person in ticket.lent:
                 self._of.setdefault(person, set()).add(id)
 
-    def has(self, question: int) -> bool:
-        return question in self._tickets
+    def is_with(self, question: int, person: str) -> bool:
+        """Whether it is lent to this person now."""
+        ticket = self._tickets.get(question)
+        return ticket is not None and ticket.is_with(person, self.clock())
 
     def take(self, person: str, n: int, holding: Collection[int] = ()) -> list[QuestionRow]:
         """Up to n questions for a person: those they have and do not hold on the page, then free ones in order."""

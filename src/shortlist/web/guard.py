@@ -15,7 +15,7 @@ from shortlist.web.people import People
 from shortlist.web.people_schema import Person, Session
 
 COOKIE = "shortlist_session"
-LONGEST_BODY = 1 << 20  # bytes
+LONGEST_BODY = 64 << 10  # bytes
 LONGEST_FILE = 256 << 20  # bytes, for imports
 REMEMBERED = 2.0  # seconds
 MOST_REMEMBERED = 1000
@@ -51,7 +51,7 @@ class Guard:
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
             await _refuse(send, 421, "this server does not answer to that name")
         elif _is_over(headers.get("content-length", ""), longest):
-            await _refuse(send, 413, f"the body is larger than {longest >> 20} MB")
+            await _refuse(send, 413, f"the body is larger than {_size(longest)}")
         else:
             await self.app(scope, _measured(receive, longest), _with_headers(send))
 
@@ -59,6 +59,10 @@ class Guard:
 def _is_over(length: str, longest: int) -> bool:
     """Whether a body says that it is too long; Python refuses to read a number of thousands of digits."""
     return length.isdecimal() and (len(length) > 20 or int(length) > longest)
+
+
+def _size(n: int) -> str:
+    return f"{n >> 20} MB" if n >> 20 else f"{n >> 10} KB"
 
 
 def _measured(receive: Receive, longest: int) -> Receive:
@@ -70,7 +74,7 @@ def _measured(receive: Receive, longest: int) -> Receive:
         message = await receive()
         read += len(message.get("body", b""))
         if read > longest:
-            raise HTTPException(413, f"the body is larger than {longest >> 20} MB")
+            raise HTTPException(413, f"the body is larger than {_size(longest)}")
         return message
 
     return measured

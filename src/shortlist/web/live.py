@@ -28,7 +28,7 @@ from shortlist.types import NONE, Answer, Question, ShortlistError
 from shortlist.web.controls import top_up
 from shortlist.web.desk import Closed, Desk
 from shortlist.web.people import People
-from shortlist.web.people_schema import Control
+from shortlist.web.people_schema import Control, ControlAnswer
 from shortlist.web.review import decision_path
 from shortlist.web.scribe import Scribe
 
@@ -181,10 +181,10 @@ class Live:
     async def question(self, id: int, person: str) -> dict[str, Any]:
         """A question this person has answered or has in hand, with what they said."""
         if id < 0:
-            raise Closed(f"question {id} cannot be gone back to")
+            return self._control_again(-id, person)
         row, said = await self.scribe.do(lambda: self._read_question(id))
         mine = next((a for a in reversed(live(said)) if a.person == person), None)
-        if row is None or (mine is None and not self.desk.has(id)):
+        if row is None or (mine is None and not self.desk.is_with(id, person)):
             raise Closed(f"question {id} is not yours")
         return self.view(row, mine)
 
@@ -287,7 +287,23 @@ class Live:
         )
         return _view(asked, None)
 
+    def _control_again(self, id: int, person: str) -> dict[str, Any]:
+        """Gone back to like any other question; what is said then is taken, and the first answer counts."""
+        control, answer = self.people.control(id), self.people.control_answer(id, person)
+        if control is None:
+            raise Closed(f"question {-id} is not yours")
+        view = self._control_view(control)
+        return view if answer is None else {**view, "answer": self._control_said(control, answer)}
+
+    def _control_said(self, control: Control, answer: ControlAnswer) -> dict[str, Any]:
+        misses = 0 if answer.kind in ("skip", "unreadable") or answer.said in control.classes else 1
+        label = [] if answer.said is None else [int(self.campaign.known.dataset_class[answer.said])]
+        path = [NONE] * (misses + (answer.kind == "none")) + label
+        return {"id": -control.id, "question": -control.id, "kind": answer.kind, "path": path, "note": None}
+
     def _answer_control(self, person: str, said: Said) -> int:
+        if self.people.control_answer(-said.question, person) is not None:
+            return said.question
         chosen = said.path[-1] if said.kind == "label" and said.path else None
         own = None if chosen is None else self._own_class(chosen)
         self.people.answer_control(-said.question, person, own, said.kind, said.stage_seconds or (), time.time())

@@ -64,9 +64,16 @@ class Controls(PeopleFile):
 
     def controls_of(self, person: str) -> list[ControlAnswer]:
         """What this person has answered, oldest first."""
-        mine = _ANSWER.where(control_answers.c.person == person)
+        return self._answers(_ANSWER.where(control_answers.c.person == person))
+
+    def control_answer(self, id: int, person: str) -> ControlAnswer | None:
+        """What this person has answered to it."""
+        mine = (control_answers.c.control == id, control_answers.c.person == person)
+        return next(iter(self._answers(_ANSWER.where(*mine))), None)
+
+    def _answers(self, chosen: sa.Select[Any]) -> list[ControlAnswer]:
         with self._reading() as c:
-            rows = c.execute(mine.order_by(control_answers.c.at, control_answers.c.control)).all()
+            rows = c.execute(chosen.order_by(control_answers.c.at, control_answers.c.control)).all()
         return [ControlAnswer(r.control, r.person, r.said, r.kind, tuple(r.stage_seconds), r.at) for r in rows]
 
     def trust(self) -> dict[str, Trust]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import weakref
@@ -13,11 +12,12 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from shortlist.campaign.database import connect, damaged, opening
+from shortlist.campaign.database import Kind, connect, opening
 from shortlist.types import ShortlistError
-from shortlist.web.people_schema import SCHEMA_VERSION, meta, tables
+from shortlist.web.people_schema import SCHEMA_VERSION, tables
 
 NAME = "people.db"
+KIND = Kind("people", tables, SCHEMA_VERSION)
 
 
 class PeopleFile:
@@ -28,8 +28,8 @@ class PeopleFile:
         self._clock = clock
         with opening(self.path):
             if not self.path.exists():
-                _create(self.path)
-            _check(self.path)
+                KIND.create(self.path, lambda c: None, mode=0o600)
+            KIND.check(self.path)
             _shut(self.path)
         self._engine, self._light = connect(self.path), _light(self.path)
         self._lock = threading.Lock()  # one writer at a time: nobody has to poll for SQLite's own lock
@@ -66,47 +66,6 @@ class PeopleFile:
                 yield c
         except sa.exc.OperationalError as error:
             raise ShortlistError(f"{self.path}: cannot be written ({error.orig})") from None
-
-
-def _create(path: Path) -> None:
-    """Complete or not there at all: it is filled beside its place and moved there last."""
-    fresh = path.with_name(path.name + ".new")
-    for stale in path.parent.glob(fresh.name + "*"):
-        stale.unlink()
-    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))  # SQLite's files beside it take its mode
-    engine = connect(fresh)
-    try:
-        tables.create_all(engine)
-        with engine.begin() as c:
-            c.execute(meta.insert().values(key="schema_version", value=str(SCHEMA_VERSION)))
-    finally:
-        engine.dispose()
-    fresh.replace(path)
-
-
-def _check(path: Path) -> None:
-    """Refuse what is no database of ours, without touching it."""
-    engine = connect(path, read_only=True)
-    try:
-        with engine.connect() as c:
-            _check_schema(path, c)
-    finally:
-        engine.dispose()
-
-
-def _check_schema(path: Path, c: sa.Connection) -> None:
-    verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
-    if verdict != "ok":
-        raise damaged(path, str(verdict))
-    found = set(sa.inspect(c).get_table_names())
-    if missing := [table.name for table in tables.sorted_tables if table.name not in found]:
-        raise damaged(path, f"no table {missing[0]}")
-    version = c.execute(sa.select(meta.c.value).where(meta.c.key == "schema_version")).scalar()
-    if version != str(SCHEMA_VERSION):
-        raise ShortlistError(
-            f"{path}: made with schema version {version}, this Shortlist reads {SCHEMA_VERSION}; "
-            "use the version that made it"
-        )
 
 
 def _shut(path: Path) -> None:

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from shortlist.campaign.engine import Campaign
 from shortlist.types import ShortlistError
@@ -20,6 +22,7 @@ from shortlist.web.app import label_app
 from shortlist.web.guard import LOCAL
 from shortlist.web.people import People
 
+LONGEST_HEAD = 64 << 10  # bytes
 PORTS = range(8765, 8865)  # tried in turn where none is asked for
 
 
@@ -48,13 +51,45 @@ def serve(
         owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
         link = f"{address}/start/{people.start_link(owner)}"
         app = label_app(campaign, people, worker=worker, hosts=LOCAL | {host} if local else None, control=control)
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False,
-                                timeout_graceful_shutdown=3)  # fmt: skip
         say(f"labelling {folder.name} at {address}")
         say(f"open it as {owner}: {link}   (this link works once; Ctrl-C stops, and nothing is lost)")
         if browser:
             threading.Timer(1.0, lambda: webbrowser.open(link)).start()
-        uvicorn.Server(config).run(sockets=[heard])
+        uvicorn.Server(config(app)).run(sockets=[heard])
+
+
+def config(app: FastAPI) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=Measured,
+        log_level="warning",
+        access_log=False,  # addresses hold tokens
+        server_header=False,
+        timeout_graceful_shutdown=3,
+    )
+
+
+class Measured(HttpToolsProtocol):
+    """Hangs up on who sends a head without end: it would all be kept in memory."""
+
+    _waiting = 0  # bytes of a head that is not complete
+    _in_body = False
+
+    def data_received(self, data: bytes) -> None:
+        if self._waiting > LONGEST_HEAD:
+            self.transport.close()
+            return
+        if not self._in_body:
+            self._waiting += len(data)
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        self._in_body, self._waiting = True, 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body, self._waiting = False, 0
+        super().on_message_complete()
 
 
 def first_owner(people: People, must_have_password: Path | None) -> None:

@@ -19,11 +19,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shortlist.campaign.database import connect, opening
+from shortlist.campaign.database import Kind, connect, opening
 from shortlist.types import ShortlistError
 from shortlist.web.study_plan import Item, counts, next_group, order_for
 from shortlist.web.study_schema import VERSION, answers, classes, items, meta, people, shown, tables
 from shortlist.web.study_table import Session
+
+KIND = Kind("study", tables, VERSION)
 
 
 class OutOfTurn(ShortlistError):
@@ -54,7 +56,7 @@ class StudyStore:
     """`StudyStore.create` makes a database, `StudyStore(path)` opens it."""
 
     def __init__(self, path: Path) -> None:
-        _check(path)
+        KIND.check(path)
         self.path = path
         self.engine = connect(path)
         self.close = weakref.finalize(self, self.engine.dispose)
@@ -72,18 +74,8 @@ class StudyStore:
         keys: Sequence[str],
         pictures: Sequence[bytes],
     ) -> StudyStore:
-        """A new database, complete or not there at all: it is filled beside its place and moved there last."""
-        fresh = path.with_name(path.name + ".new")
-        for stale in path.parent.glob(fresh.name + "*"):
-            stale.unlink()
-        engine = connect(fresh)
-        try:
-            tables.create_all(engine)
-            with engine.begin() as c:
-                _fill(c, config, names, plan, keys, pictures)
-        finally:
-            engine.dispose()  # the last to leave folds the write-ahead log into the file
-        fresh.replace(path)
+        """A new database that nobody has taken part in."""
+        KIND.create(path, lambda c: _fill(c, config, names, plan, keys, pictures))
         return cls(path)
 
     @contextmanager
@@ -211,21 +203,6 @@ class StudyStore:
             return c.execute(chosen).all()
 
 
-def _check(path: Path) -> None:
-    with opening(path):
-        if not path.is_file():
-            raise ShortlistError(f"{path.parent}: no study here (there is no {path.name})")
-        engine = connect(path, read_only=True)
-        try:
-            with engine.connect() as c:
-                found = sa.inspect(c).get_table_names()
-                version = c.execute(sa.select(meta.c.value).where(meta.c.key == "study")).scalar() if found else None
-        finally:
-            engine.dispose()
-    if version != VERSION:
-        raise ShortlistError(f"{path}: study version {version}, this Shortlist reads {VERSION}; use what made it")
-
-
 def _fill(
     c: sa.Connection,
     config: dict[str, Any],
@@ -235,7 +212,6 @@ def _fill(
     pictures: Sequence[bytes],
 ) -> None:
     facts = {
-        "study": VERSION,
         "config": json.dumps(config),
         "token": secrets.token_urlsafe(24),  # opens the page with the results
         "secret": secrets.token_urlsafe(32),  # signs the tokens of forms
