@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.cli.command import Command
 
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = [line.split("  #")[0].strip() for line in README.splitlines() if line.startswith("shortlist ")]
+SERVED = {"label", "study"}  # tests/web opens them in a browser
 
 
 @pytest.fixture
@@ -37,10 +39,13 @@ def test_commands_run_in_the_order_shown(shortlist: Command) -> None:
     np.save("p.npy", probs)
     np.save("c.npy", probs)
     np.save("y.npy", rng.integers(0, 5, 50))
-    verbs = ["demo", "run", "run", "report", "results", "compare", "sets", "export"]
-    assert [c.split()[1] for c in COMMANDS] == verbs
+    own_data()
+    verbs = ["label", "init", "init", "label", "demo", "run", "run", "report", "results", "compare", "sets", "export"]
+    assert [c.split()[1] for c in COMMANDS] == [*verbs, "import", "study"]
     for command in COMMANDS:
         _, verb, *arguments = shlex.split(command)
+        if verb in SERVED:
+            continue
         if verb == "run":  # tests/paper runs the one, which needs the real R52, and test_smoke.py the other
             assert (ROOT / arguments[0]).is_file()
             continue
@@ -48,6 +53,17 @@ def test_commands_run_in_the_order_shown(shortlist: Command) -> None:
         assert got.code == 0, got.err
     assert Path("runs/demo/digits/report.html").is_file()
     assert Path("labels.parquet").is_file()
+
+
+def own_data() -> None:
+    """photos, classes.txt and mail.csv, as the page has them."""
+    Path("photos").mkdir()
+    for i in range(8):
+        Image.fromarray(np.full((9, 9, 3), 20 * i, np.uint8)).save(f"photos/{i}.png")
+    Path("classes.txt").write_text("jay\nmagpie\nwren\n")
+    Path("mail.csv").write_text(
+        "body,topic\n" + "".join(f"mail {i},{'spam' if i % 3 else ''}\n" for i in range(8)) + "hi,ham\n"
+    )
 
 
 def test_make_targets_are_there() -> None:

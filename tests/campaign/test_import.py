@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -229,7 +230,9 @@ def test_imports_cost_nothing_are_trained_on_and_not_selected(tmp_path: Path) ->
         assert set(chosen) <= set(model.taught[0].items.tolist())
         assert [len(question_about(going, item)) for item in chosen] == [1] * 6
         assert {a.person for a in going.store.answers() if a.item in chosen} == {"import"}
-        assert going.finished_rounds()[-1].labelled == 8 + 6 + 3 * 8
+        last = going.finished_rounds()[-1]
+        assert last.labelled == 8 + 6 + 3 * 8
+        assert last.conventional_cost == pytest.approx((8 + 3 * 8) * np.log2(5))  # imports save nothing
         assert ("import", "6 labels") in {(step, detail) for _, step, detail in going.store.events()}
 
 

@@ -16,6 +16,7 @@ from shortlist.campaign.overlap import Overlap, Rule
 from shortlist.campaign.resolution import resolve, verdict
 from shortlist.campaign.schema import LATER
 from shortlist.campaign.store import Heard, Store
+from shortlist.queries.conventional import Conventional
 from shortlist.types import Answer, AnswerKind, Question, ShortlistError
 
 from .toys import campaign, data
@@ -180,6 +181,19 @@ def test_one_bad_answer_does_not_hold_up_the_others(tmp_path: Path) -> None:
 
 
 # --- databases of the version before ---------------------------------------------------------------------------
+
+
+def test_what_it_saves_is_against_as_many_answers(tmp_path: Path) -> None:
+    """Two people who are asked conventionally cost twice as much as one."""
+    with campaign(tmp_path / "run", DATA, query=Conventional(), overlap=Overlap(2, 0.5)) as going:
+        while questions := going.questions():
+            for question in questions:
+                for person in ("ana", "ben"):
+                    if going.store.questions_by_id([question.id])[question.id].wanted > (person == "ben"):
+                        say(going, question, person, truth(question))
+        last = going.finished_rounds()[-1]
+        assert last.cost > last.labelled * going._one
+        assert last.conventional_cost == pytest.approx(last.cost)
 
 
 def test_a_database_of_version_1_gets_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None:

@@ -32,9 +32,7 @@ PHONE: dict[str, Any] = {
 
 @contextmanager
 def opened_browser() -> Iterator[Browser]:
-    require("playwright", "playwright is not installed")
-    if not CHROMIUM.exists():
-        do_without(f"no browser at {CHROMIUM}: install Debian's chromium or set SHORTLIST_CHROMIUM")
+    require_browser()
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
@@ -43,13 +41,19 @@ def opened_browser() -> Iterator[Browser]:
         browser.close()
 
 
-def require(module: str, why: str) -> None:
-    if importlib.util.find_spec(module) is None:
-        do_without(why)
+def require_browser() -> None:
+    require_module("playwright")
+    if not CHROMIUM.exists():
+        do_without(f"no browser at {CHROMIUM}: install Debian's chromium or set SHORTLIST_CHROMIUM")
+
+
+def require_module(name: str) -> None:
+    if importlib.util.find_spec(name) is None:
+        do_without(f"{name} is not installed")
 
 
 def do_without(why: str) -> None:
-    """Skip the test, unless browsers are required."""
+    """Skip the test, unless a browser is required."""
     if os.environ.get("SHORTLIST_REQUIRE_BROWSER") == "1":
         pytest.fail(f"{why} (SHORTLIST_REQUIRE_BROWSER is 1)", pytrace=False)
     pytest.skip(why)
@@ -73,7 +77,7 @@ def overflow(page: Page) -> int:
 
 def faults(page: Page, *impacts: str) -> list[str]:
     """What axe-core finds wrong with a page, of these impacts: serious and critical, unless said otherwise."""
-    require("axe_playwright_python", "axe-playwright-python is not installed")
+    require_module("axe_playwright_python")
     page.evaluate((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     return [

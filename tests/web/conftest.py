@@ -14,7 +14,7 @@ from tests.web.chromium import opened_browser
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-Picture = Callable[["Page", str], None]
+Picture = Callable[..., None]
 
 
 @pytest.fixture(scope="module")  # not longer: while it lives, nothing else in this process can run an event loop
@@ -25,11 +25,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def picture(tmp_path: Path) -> Picture:
-    """Keep a picture of the whole page: in SHORTLIST_SCREENSHOTS, or for this run only."""
+    """Keep a picture of what is on the screen: in SHORTLIST_SCREENSHOTS, or for this run only."""
     folder = Path(os.environ.get("SHORTLIST_SCREENSHOTS", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
 
-    def take(page: Page, name: str) -> None:
-        page.screenshot(path=folder / f"{name}.png", full_page=True)
+    def take(page: Page, name: str, *, whole: bool = False) -> None:
+        page.screenshot(path=folder / f"{name}.png", full_page=whole)
 
     return take

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import httpx2
 import pytest
 
 from shortlist.web.study_folder import DEMO, open_study
 from shortlist.web.study_store import StudyStore
-from tests.web.chromium import PHONE, heed, overflow
+from tests.web.chromium import PHONE, faults, heed, overflow
 from tests.web.conftest import Picture
+from tests.web.participant import Participant
 from tests.web.studies import HOSTILE, image_folder, small_study, truths
 from tests.web.study_server import Server, free_port
 
@@ -215,11 +217,37 @@ def test_on_a_phone_by_touch_with_hostile_names(tmp_path: Path, visit: Visit, pi
     assert [row.chosen == row.truth for row in rows(tmp_path / "study")] == [True] * 2
 
 
-def test_dark_pages(tmp_path: Path, visit: Visit, picture: Picture) -> None:
-    folder = small_study(tmp_path)
+@pytest.mark.parametrize("screen", ["light", "dark", "phone"])
+def test_axe_finds_nothing_serious(tmp_path: Path, visit: Visit, picture: Picture, screen: str) -> None:
+    folder = small_study(tmp_path, practice=1, items=1, groups=[2])
+    truth = truths(folder)
     with Server(folder, free_port()) as server:
-        page = visit(server.address, color_scheme="dark")
-        picture(page, "study-dark-welcome")
+        page = visit(server.address, **(PHONE if screen == "phone" else {"color_scheme": screen}))
+        seen = {"welcome": faults(page)}
+        picture(page, f"study-welcome-{screen}")
         begin(page)
-        shown(page)
-        picture(page, "study-dark-question")
+        last = shown(page)
+        seen["question"] = faults(page)
+        picture(page, f"study-question-{screen}")
+        answer_all(page, truth, 1)
+        page.get_by_role("button", name="Go on").click()
+        answer_all(page, truth, 1, last)
+        page.wait_for_url("**/thanks")
+        seen["thanks"] = faults(page)
+        page.goto(server.results)
+        seen["results"] = faults(page)
+        picture(page, f"study-results-{screen}", whole=True)
+    assert {name: found for name, found in seen.items() if found} == {}
+
+
+def test_results_follow_by_themselves(tmp_path: Path, visit: Visit) -> None:
+    folder = small_study(tmp_path, practice=0, items=1, groups=[2])
+    with Server(folder, free_port()) as server:
+        results = visit(server.results)
+        results.clock.install()
+        results.reload()
+        assert results.get_by_text("0 people have finished").is_visible()
+        with httpx2.Client(base_url=server.address) as client:
+            Participant(client).take_part()
+        results.clock.fast_forward(31_000)
+        results.get_by_text("1 person has finished").wait_for()

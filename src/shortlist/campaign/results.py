@@ -17,13 +17,14 @@ def summarise(
     lines = [line for line in ledger.lines(store) if line.round <= round.number]
     cost = ledger.spent(lines)
     size, held = store.lists(round.number)
+    asked = labelled + store.asked_again(round.number) - store.imported(round.number)
     return Round(
         number=round.number,
         labelled=labelled,
         asked=len(store.asked_items(round.number)),
         cost=cost,
         relative_cost=100 * cost / (n_items * one),
-        conventional_cost=labelled * one,
+        conventional_cost=asked * one,
         holdout_cost=math.fsum(line.cost for line in lines if line.purpose == "holdout"),
         accuracy=score.accuracy if score else None,
         interval=score.interval if score else None,

@@ -258,6 +258,20 @@ class Store:
         with self.engine.connect() as c:
             return [(round, purpose, cost) for round, purpose, cost in c.execute(chosen).all()]
 
+    def asked_again(self, last: int) -> int:
+        """How many answers, up to a round, were the second or a later one to a question that several people get."""
+        n = sa.func.count() - sa.func.count(sa.distinct(answers.c.question))
+        mine = (questions.c.wanted > 1, questions.c.round.between(1, last), _LIVE)
+        with self.engine.connect() as c:
+            return int(c.execute(sa.select(n).select_from(answers.join(questions)).where(*mine)).scalar_one())
+
+    def imported(self, last: int) -> int:
+        """How many items have been given a label by an import, up to a round."""
+        mine = (questions.c.purpose == "import", questions.c.round.between(1, last), answers.c.label.is_not(None))
+        n = sa.select(sa.func.count(sa.distinct(answers.c.item))).select_from(answers.join(questions))
+        with self.engine.connect() as c:
+            return int(c.execute(n.where(*mine, _LIVE)).scalar_one())
+
     def unreadable(self) -> dict[int, str]:
         """Items that the dataset could not read, and why."""
         chosen = sa.select(items.c.id, items.c.unreadable).where(items.c.unreadable.is_not(None)).order_by(items.c.id)

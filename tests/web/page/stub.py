@@ -48,6 +48,7 @@ class World:
     campaign: str = "Animals"
     answers: list[Json] = field(default_factory=list)
     released: list[int] = field(default_factory=list)
+    fetched: list[tuple[int, list[int]]] = field(default_factory=list)  # how many were asked for, and what was held
     closed: set[int] = field(default_factory=set)
     broken_items: set[str] = field(default_factory=set)
     failing: int = 0  # so many posts to come get status 503 and are not stored
@@ -74,7 +75,7 @@ class World:
         done = len({a["question"] for a in self.answers})
         return {
             "round": 2, "state": self.state, "doing": self.doing, "ending": self.ending, "done": done,
-            "left": len(self.questions) - done, "mine": done, "cost": 812.5 + 2.5 * done, "unit": self.unit,
+            "left": len(self.questions) - done, "cost": 812.5 + 2.5 * done, "unit": self.unit,
             "saved": 420.1 + 5.7 * done, "saved_minutes": 11.1 + 0.1 * done, "people": 2,
             "classes": len(self.names), "error": self.error,
         }  # fmt: skip
@@ -96,8 +97,12 @@ class World:
         stages = len(question["cuts"]) + bool(question["exhaustive"])
         misses = body["path"].count(-1)
         ends = {"label": misses < stages, "none": misses == stages}.get(body["kind"], misses < stages)
-        if not ends or len(body["path"]) - misses != (body["kind"] == "label") or not body["stage_seconds"]:
-            raise RefusedError(422, f"question {question['id']} cannot be answered with {body['path']}")
+        if not ends or len(body["path"]) - misses != (body["kind"] == "label"):
+            raise RefusedError(400, f"question {question['id']} cannot be answered with {body['path']}")
+        seen = len(body["path"]) + (body["kind"] in ("skip", "unreadable"))
+        least = 1 if body["kind"] == "none" else seen
+        if not least <= len(body["stage_seconds"]) <= seen:
+            raise RefusedError(400, f"question {question['id']} was answered in {seen} stages")
 
 
 def png(size: int, shade: int) -> bytes:
@@ -141,7 +146,9 @@ class Handler(BaseHTTPRequestHandler):
         world = self.world
         if path == "/api/questions":
             holding = [int(i) for i in query.get("holding", [""])[0].split(",") if i]
-            return {"questions": world.deal(int(query["n"][0]), holding), "progress": world.progress()}
+            n = int(query["n"][0])
+            world.fetched.append((n, holding))
+            return {"questions": world.deal(n - len(holding), holding), "progress": world.progress()}
         if path.startswith("/api/questions/"):
             return world.question(int(path.rsplit("/", 1)[1]))
         routes: dict[str, Callable[[], Json]] = {

@@ -205,6 +205,14 @@ def test_only_active_seconds_count(page: Page, steps: str, active: float, wall: 
     assert timed(page, steps) == pytest.approx([active, wall])
 
 
+@pytest.mark.parametrize(
+    ("steps", "is_idle"),
+    [("w.start(); pass(29);", False), ("w.start(); pass(31);", True), ("pass(31); w.touch();", False)],
+)
+def test_who_does_nothing_for_a_while_is_idle(page: Page, steps: str, is_idle: bool) -> None:
+    assert timed(page, f"{steps} return w.isIdle;") is is_idle
+
+
 # ---- keys
 
 
@@ -244,6 +252,20 @@ def test_amounts_are_told_as_people_say_them(page: Page) -> None:
         m.saved({ unit: "seconds", saved: 7200, saved_minutes: 180 }),
         m.plural(1, "answer"), m.plural(2000, "answer")]"""
     assert run(page, "words.js", code) == ["1,420 bits · 11.1 min", "3 h", "1 answer", "2,000 answers"]
+
+
+@pytest.mark.parametrize(
+    ("saved", "minutes", "shown"),
+    [
+        (426.1, 11.2, "426 bits · 11.2 min"),
+        (0, 0, "nothing yet"),
+        (-1.2, -0.03, "nothing yet"),
+        (3, -0.04, "3 bits · 0 min"),
+    ],
+)
+def test_what_is_saved_is_told_once_there_is_something(page: Page, saved: float, minutes: float, shown: str) -> None:
+    progress = {"unit": "bits", "saved": saved, "saved_minutes": minutes}
+    assert run(page, "words.js", "(m, progress) => m.saved(progress)", progress) == shown
 
 
 def test_all_animals_are_found_by_their_own_names(page: Page) -> None:

@@ -23,6 +23,13 @@ def until(true: Callable[[], object], seconds: float = 6.0) -> None:
         time.sleep(0.02)
 
 
+def press(page: Page, *keys: str) -> None:
+    """Each when its item can be seen: what nobody has seen is not answered."""
+    for key in keys:
+        page.wait_for_selector("#desk[data-ready=true]")
+        page.keyboard.press(key)
+
+
 def said(world: World) -> list[tuple[int, str, list[int]]]:
     return [(a["question"], a["kind"], a["path"]) for a in world.answers]
 
@@ -150,7 +157,7 @@ def test_none_with_no_class_left_means_not_any(visit: Visit) -> None:
     page = visit(world)
     page.keyboard.press("0")
     until(lambda: said(world) == [(1, "none", [-1, -1])])
-    assert len(last(world)["stage_seconds"]) == 1
+    assert len(last(world)["stage_seconds"]) == 1  # nobody has seen the second stage
 
 
 # ---- actions
@@ -159,9 +166,8 @@ def test_none_with_no_class_left_means_not_any(visit: Visit) -> None:
 def test_skip_not_any_class_and_cannot_read_it(visit: Visit) -> None:
     world = animals()
     page = visit(world)
-    page.keyboard.press("s")
-    page.keyboard.press("x")
-    page.keyboard.press("u")
+    press(page, "s", "x", "u")
+    page.wait_for_selector("#desk[data-ready=true]")
     page.click("[data-action=skip]")
     until(lambda: len(world.answers) == 4)
     assert said(world) == [(1, "skip", []), (2, "none", [-1, -1]), (3, "unreadable", []), (4, "skip", [])]
@@ -175,8 +181,7 @@ def test_while_letters_are_typed_alt_reaches_the_actions(visit: Visit) -> None:
     assert page.input_value("#query") == "sun"
     page.keyboard.press("Alt+s")
     until(lambda: said(world) == [(1, "skip", [-1])])
-    page.keyboard.press("0")
-    page.keyboard.press("Alt+0")
+    press(page, "0", "Alt+0")
     until(lambda: said(world)[1:] == [(2, "none", [-1, -1])])
 
 
@@ -259,8 +264,7 @@ def test_undo_goes_back_a_stage_first(visit: Visit) -> None:
 def test_undo_across_several_answers_supersedes_the_right_one(visit: Visit) -> None:
     world = animals()
     page = visit(world)
-    for key in "123":
-        page.keyboard.press(key)
+    press(page, *"123")
     until(lambda: len(world.answers) == 3)
     for _ in range(3):
         page.keyboard.press("Backspace")
@@ -292,8 +296,7 @@ def test_undo_reaches_into_earlier_sessions(visit: Visit) -> None:
     page.keyboard.press("n")
     page.keyboard.type("odd")
     page.keyboard.press("Control+Enter")
-    page.keyboard.press("1")
-    page.keyboard.press("2")
+    press(page, "1", "2")
     until(lambda: len(world.answers) == 2)
     page.reload()
     page.wait_for_selector("#desk[data-ready=true]")
@@ -509,3 +512,27 @@ def test_a_finger_answers_on_a_phone(visit: Visit) -> None:
     page.fill("#query", "zeb")
     page.tap("#hits .hit")
     until(lambda: said(world) == [(1, "label", [FOX]), (2, "label", [-1, ZEBRA])])
+
+
+# ---- leases
+
+
+def test_who_goes_away_asks_for_nothing_more_and_keeps_no_question(visit: Visit) -> None:
+    """Two questions are all there are: the page would like more, and asks again while somebody is there."""
+    world = World(names=ANIMALS, questions=[question(i, classes=[0, 1], cuts=[2]) for i in (1, 2)])
+    page = visit(world)
+    page.clock.install()
+    page.reload()
+    page.wait_for_selector("#desk[data-ready=true]")
+    world.fetched.clear()
+    page.clock.fast_forward(16_000)
+    until(lambda: world.fetched and world.fetched[-1] == (4, [1, 2]))
+    page.clock.fast_forward(60_000)
+    page.wait_for_timeout(500)  # whatever it asks for then is on its way
+    before = len(world.fetched)
+    page.clock.fast_forward(60_000)
+    page.wait_for_timeout(500)
+    assert len(world.fetched) == before
+    page.keyboard.press("Shift")
+    page.clock.fast_forward(16_000)
+    until(lambda: len(world.fetched) > before)

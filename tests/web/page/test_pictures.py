@@ -30,6 +30,11 @@ def many() -> World:
     return World(names=ANIMALS, questions=[question(1, classes=list(range(31)), cuts=[31])], role="owner")
 
 
+def five_hundred() -> World:
+    names = [f"{animal} {i:02d}" for i in range(10) for animal in ANIMALS[:50]]
+    return World(names=names, questions=[question(1)])
+
+
 def texts() -> World:
     return World(names=ANIMALS, questions=[question(1, item=text_item("r52/17", LONG_TEXT))])
 
@@ -63,6 +68,7 @@ def press(*keys: str) -> Callable[[Page], None]:
 SCENES: dict[str, tuple[Callable[[], World], str, Callable[[Page], None]]] = {
     "question": (animals, "#desk[data-ready=true]", press("1")),
     "search": (animals, "#desk[data-ready=true]", press("0", "b", "e")),
+    "search-500": (five_hundred, "#desk[data-ready=true]", press("0")),
     "many": (many, "#desk[data-ready=true]", press()),
     "few-classes": (lambda: conventional(ANIMALS[:12]), "#desk[data-ready=true]", press()),
     "text": (texts, "#desk[data-ready=true]", press()),

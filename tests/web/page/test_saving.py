@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.web.page.conftest import Visit
-from tests.web.page.test_page import CAT, DOG, FOX, said, until
+from tests.web.page.test_page import CAT, DOG, FOX, press, said, until
 from tests.web.page.worlds import animals
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ def waiting(page: Page) -> int:
 def test_answers_wait_while_the_server_fails_and_arrive_in_order(visit: Visit) -> None:
     world = animals(failing=FOREVER)
     page = visit(world)
-    for key in "123":
-        page.keyboard.press(key)
+    press(page, *"123")
     page.wait_for_selector("text=The server has trouble: 3 answers waiting.")
     assert waiting(page) == 3
     world.failing = 0
@@ -47,8 +46,7 @@ def test_without_a_network_all_in_hand_can_be_answered(visit: Visit) -> None:
     page = visit(world)
     page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
-    for key in "1231":
-        page.keyboard.press(key)
+    press(page, *"1231")
     page.wait_for_selector("text=Offline: 4 answers waiting.")
     page.wait_for_selector("#waiting >> text=4 answers are kept in this browser")
     page.context.set_offline(False)
@@ -60,8 +58,7 @@ def test_what_waits_outlives_a_reload_and_its_questions_are_not_asked_again(visi
     world = animals(failing=FOREVER)
     page = visit(world)
     page.on("dialog", lambda dialog: dialog.accept())  # "leave the page?"
-    page.keyboard.press("1")
-    page.keyboard.press("2")
+    press(page, *"12")
     page.wait_for_selector("#saving[data-phase=offline]")
     page.reload()
     page.wait_for_selector("#desk[data-ready=true] >> text=photos/0003.png")
@@ -72,9 +69,7 @@ def test_what_waits_outlives_a_reload_and_its_questions_are_not_asked_again(visi
 def test_a_lost_acknowledgement_doubles_nothing(visit: Visit) -> None:
     world = animals(losing=2)
     page = visit(world)
-    page.keyboard.press("1")
-    page.keyboard.press("2")
-    page.keyboard.press("3")
+    press(page, *"123")
     until(lambda: len(world.answers) == 3, 10)
     page.wait_for_selector("#saving[data-phase=saved]")
     assert said(world) == [(1, "label", [CAT]), (2, "label", [DOG]), (3, "label", [FOX])]
@@ -102,8 +97,9 @@ def test_an_answer_that_is_refused_is_told_and_work_goes_on(visit: Visit) -> Non
     world.closed.add(1)  # somebody else was quicker
     page.keyboard.press("1")
     page.wait_for_selector("text=One answer was not taken: question 1 is closed.")
-    page.keyboard.press("2")
+    press(page, "2")
     until(lambda: said(world) == [(2, "label", [DOG])])
+    page.wait_for_selector("#saving[data-phase=saved]")
     assert waiting(page) == 0
 
 

@@ -34,6 +34,7 @@ def test_every_figure_is_drawn_and_has_its_numbers(busy: Site, visit: Visit) -> 
     formula = page.inner_text("#chart-speed .chart-note")
     assert f"{data['fit']['b']:.2f}".rstrip("0") in formula
     assert "log₂(options)" in formula
+    assert "Lists are made by bits" in formula
     assert "1.59 s a bit" in page.inner_text("#chart-speed .legend")
 
 

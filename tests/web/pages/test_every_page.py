@@ -50,7 +50,7 @@ def open_page(busy: Site, visit: Visit) -> Open:
 def test_it_fits_and_its_picture_is_kept(open_page: Open, path: str, screen: str, picture: Picture) -> None:
     page = open_page(path, **SCREENS[screen])
     assert overflow(page) == 0
-    picture(page, f"{path.strip('/')}-{screen}")
+    picture(page, f"{path.strip('/')}-{screen}", whole=True)
 
 
 @pytest.mark.parametrize("screen", SCREENS)

@@ -72,7 +72,8 @@ function strip(data, status) {
   byId("doing").classList.toggle("trouble", Boolean(status.error));
   tile("answers", count(status.done), end ? `${count(end.labelled)} of ${plural(data.items, "item")} labelled after round ${end.number}` : `of ${plural(data.items, "item")}`);
   tile("cost", `${amount(status.cost)} ${data.unit}`, `all classes every time: ${amount(whole)}`);
-  tile("saved", whole > 0 ? figures.percent((100 * status.saved) / whole) : "–", `about ${minutes(status.saved_minutes)} of work`);
+  const saves = status.saved > 0;
+  tile("saved", saves ? figures.percent((100 * status.saved) / whole) : "–", saves ? `about ${minutes(status.saved_minutes)} of work` : "nothing yet");
   tile("accuracy", measured ? figures.percent(measured.accuracy) : "–", measured?.interval ? `95 % interval ${measured.interval.map((x) => x.toFixed(1)).join("–")}` : "not measured yet");
   const busy = status.people ? `, ${plural(status.people, "person", "people")} at work` : "";
   tile("round", String(status.round), `${plural(status.left, "question")} open${busy}`);

@@ -117,18 +117,22 @@ async function decide(kind, label = null) {
   const note = byId("note").value.trim() || null;
   try {
     await call("POST", "/api/decisions", { question: one.question, kind, label, note });
-    decided.push(one);
-    waiting = waiting.filter((other) => other !== one);
-    next();
-    const end = waiting.length ? "" : " That was the last one.";
-    tell(place, `Decided: ${one.item.key} is ${said({ kind, label }).replace(/^cannot/, "one that cannot")}.${end}`);
-    byId(current ? "case-title" : "idle-title").focus();
-    await showAside();
   } catch (error) {
-    complain(place, error);
+    return complain(place, error);
   } finally {
     busy = false;
   }
+  settled(one, said({ kind, label }).replace(/^cannot/, "one that cannot"));
+}
+
+function settled(one, words) {
+  decided.push(one);
+  waiting = waiting.filter((other) => other !== one);
+  next();
+  const end = waiting.length ? "" : " That was the last one.";
+  tell(place, `Decided: ${one.item.key} is ${words}.${end}`);
+  byId(current ? "case-title" : "idle-title").focus();
+  showAside().catch((error) => complain(place, error)); // nobody waits for it
 }
 
 /** To the end of the row. */

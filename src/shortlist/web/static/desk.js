@@ -6,6 +6,7 @@ import * as words from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const TWO_COLUMNS = 10; // so many options no longer fit below each other
+const TWO_COLUMNS_LOW = 5; // nor so many in a low window: an option that has to be scrolled to is read too late
 
 export class Desk {
   /** @param on {choose(cls), none(), leaveSearch()} */
@@ -74,6 +75,7 @@ export class Desk {
     this.search.close();
     this.options.hidden = false;
     this.options.classList.toggle("many", sitting.shown.length >= TWO_COLUMNS);
+    this.options.classList.toggle("several", sitting.shown.length >= TWO_COLUMNS_LOW);
     this.options.replaceChildren(...sitting.shown.map((cls, at) => option(cls, names[cls], at, cls === standing)));
     this.options.parentElement.scrollTop = 0;
   }

@@ -106,7 +106,11 @@ export function speed(data) {
   const formula = fit && `${hundredths.format(fit.a)} ${fit.b < 0 ? "−" : "+"} ${hundredths.format(Math.abs(fit.b))} · log₂(options) seconds`;
   const line = ({ a, b }) => (options) => Math.max(0, a + b * Math.log2(options));
   return {
-    note: fit ? ["Fitted: ", strong(formula), "."] : points.length ? ["A curve is fitted once 30 stages are timed."] : [],
+    note: fit
+      ? ["Fitted: ", strong(formula), `. ${pricing(data)}`]
+      : points.length
+        ? ["A curve is fitted once 30 stages are timed."]
+        : [],
     about: fit ? `Fitted: ${formula}.` : "",
     empty: "No answer has been timed yet.",
     x: { name: "Options shown (log₂)", log: true, words: (n) => `${count(n)} options` },
@@ -122,5 +126,7 @@ export function speed(data) {
 const noLists = (data) =>
   data.rounds.length > 1 ? "No shortlists were asked." : "Shortlists begin with round 2, when there is a model.";
 
+const pricing = ({ price, unit }) =>
+  price === "measured" ? "Lists are made by it." : `Lists are made by ${unit}; price = "measured" has them made by this.`;
 const saving = (x) => (x > 0 ? `${percent(x)} saved` : "Nothing saved");
 const strong = (words) => ({ strong: words });

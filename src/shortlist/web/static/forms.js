@@ -15,7 +15,7 @@ export function onSubmit(form, place, act) {
     try {
       await act(Object.fromEntries(new FormData(form)), form);
     } catch (error) {
-      sender.disabled = false; // before the focus moves: it may go to the button
+      sender.disabled = Boolean(form.dataset.waiting); // before the focus moves: it may go to the button
       complain(place, error);
       if (error instanceof Misfit) point(form.elements[error.field]);
     } finally {

@@ -32,8 +32,6 @@ export function fillEnding(progress, person) {
   const share = progress.saved + progress.cost > 0 ? progress.saved / (progress.saved + progress.cost) : 0;
   const tally = [
     ["answers in all", words.count(progress.done)],
-    ["of them yours", words.count(progress.mine)],
-    ["classes", words.count(progress.classes)],
     [`${progress.unit} of work`, words.amount(progress.cost)],
     [`${progress.unit} saved (${Math.round(100 * share)}\u00a0%)`, words.amount(progress.saved)],
     ["of human time saved", words.minutes(progress.saved_minutes)],

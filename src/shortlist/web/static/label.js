@@ -104,7 +104,7 @@ class LabellingPage {
   #answered(answer) {
     const { question } = this.sitting;
     this.sitting.watch.stop();
-    this.session.add(answer, this.reviewing);
+    this.session.add(answer, this.sitting.active, this.reviewing);
     this.hand.drop(question.id);
     this.trail.push(question, answer);
     this.outbox.add(answer);
@@ -245,10 +245,10 @@ class LabellingPage {
   }
 
   async #fetch() {
-    const holding = [...new Set([...this.hand.ids, ...this.outbox.questions])];
-    const n = READY - this.hand.size;
-    if (n <= 0) return;
-    const { questions, progress } = await api.questions(n, holding);
+    if (this.hand.size >= READY) return;
+    const waiting = this.outbox.questions;
+    const holding = [...new Set([...this.hand.ids, ...waiting])];
+    const { questions, progress } = await api.questions(READY + waiting.length, holding);
     this.#deal(questions);
     this.#heard(progress);
   }
@@ -264,7 +264,8 @@ class LabellingPage {
     if (document.hidden || !this.sitting) return;
     try {
       this.#heard(await api.status());
-      if (this.progress.state !== "over") await this.#fetch();
+      // Who has gone away keeps nothing: what is not asked for again goes back to the others
+      if (this.progress.state !== "over" && !this.sitting?.watch.isIdle) await this.#fetch();
     } catch (error) {
       this.#unheard(error);
     }

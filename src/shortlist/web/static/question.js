@@ -62,6 +62,11 @@ export class Sitting {
     return isRest(this.question, this.stage);
   }
 
+  /** Active seconds so far, up to the last step. */
+  get active() {
+    return this.seconds.reduce((a, b) => a + b, 0);
+  }
+
   get noneEnds() {
     return noneEnds(this.question, this.stage, this.nClasses);
   }
@@ -105,7 +110,7 @@ export class Sitting {
       kind,
       path,
       stage_seconds: this.seconds.map(milliseconds),
-      wall_seconds: milliseconds(Math.max(this.watch.wall, this.seconds.reduce((a, b) => a + b, 0))),
+      wall_seconds: milliseconds(Math.max(this.watch.wall, this.active)),
       note: this.note,
     };
   }

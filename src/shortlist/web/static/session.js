@@ -10,9 +10,9 @@ export class Session {
     this.seconds = kept?.seconds ?? 0;
   }
 
-  /** @param again it corrects an earlier one: its seconds count, it is no answer more */
-  add(answer, again) {
-    this.seconds += answer.stage_seconds.reduce((a, b) => a + b, 0);
+  /** @param seconds active ones  @param again it corrects an earlier one: its seconds count, it is no answer more */
+  add(answer, seconds, again) {
+    this.seconds += seconds;
     if (answer.kind !== "skip" && !again) this.answers += 1;
     try {
       sessionStorage.setItem(this.key, JSON.stringify({ answers: this.answers, seconds: this.seconds }));

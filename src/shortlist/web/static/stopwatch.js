@@ -51,6 +51,11 @@ export class Stopwatch {
     this.#input = this.#clock(); // to turn to a tab is an input
   }
 
+  /** Nobody has done anything for a while. */
+  get isIdle() {
+    return this.#clock() - this.#input > this.#idle;
+  }
+
   /** Active seconds since the last lap. */
   lap() {
     this.#settle();

@@ -4,7 +4,7 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
 export const count = (n) => whole.format(n);
-export const amount = (x) => (Math.abs(x) < 100 ? tenths : whole).format(x);
+export const amount = (x) => (Math.abs(x) < 100 ? tenths : whole).format(Math.abs(x) < 0.05 ? 0 : x); // never -0
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
 export function minutes(x) {
@@ -14,6 +14,7 @@ export function minutes(x) {
 
 /** Saved so far: in the campaign's unit and in minutes; in minutes alone where the unit is time. */
 export function saved(progress) {
+  if (progress.saved <= 0) return "nothing yet";
   const time = minutes(progress.saved_minutes);
   return progress.unit === "seconds" ? time : `${amount(progress.saved)} ${progress.unit} · ${time}`;
 }
@@ -66,7 +67,8 @@ export function prompt(sitting) {
 /** A sentence under the prompt, where there is something to say. */
 export function hint(sitting) {
   const n = sitting.shown.length;
-  if (sitting.asButtons) return sitting.atRest ? "" : "Most probable first.";
+  if (sitting.asButtons) return sitting.atRest || n === 1 ? "" : "Most probable first.";
+  if (sitting.atRest && sitting.stage === 0) return `${plural(n, "class", "classes")}.`;
   return sitting.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
 }
 
