@@ -236,20 +236,22 @@ class Campaign:
         n_classes = len(self.known.classes)
         if self.settings.holdout and not self.store.rounds():
             chosen = self._rng(0, "holdout").permutation(len(self.known.keys))[: self.settings.holdout]
+            rows = self._made(conventional_rows(chosen, n_classes, 0, "holdout"))
             with self.store.writing() as w:
                 w.start_round(0, "asking", None, None)
-                self._put(w, conventional_rows(chosen, n_classes, 0, "holdout"))
+                w.ask(rows)
             return
         order = self._rng(1, "initial").permutation(len(self.known.keys))
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
         wanted = min(self.settings.initial, len(order))
         n = self._affordable(np.full(wanted, self._one))
         notes = [*_too_few("initial", self.settings.initial, len(order)), *self.settings.remarks()]
+        ahead = order[n : n + self._reserve(1, n < wanted)]
+        rows = self._made(conventional_rows(order[:n], n_classes, 1, "initial"))
+        rows += self._made(conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
         with self._starting(1, notes) as w:
             w.start_round(1, "asking", None, None)
-            self._put(w, conventional_rows(order[:n], n_classes, 1, "initial"))
-            ahead = order[n : n + self._reserve(1, n < wanted)]
-            self._put(w, conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
+            w.ask(rows)
 
     def _next_round(self, last: RoundRow) -> bool:
         if last.number == 0:
@@ -301,14 +303,15 @@ class Campaign:
             ahead_probs=probs[ahead],
         )
         asked.write(self.folder.asked(number))
+        if asked.calibration.any():
+            state = "calibrating"
+            rows = self._made(planned_rows(query, asked, asked.calibration, number, "calibration", found))
+        else:
+            state = "asking"
+            rows = self._planned(query, asked, number, found)
         with self._starting(number, _too_few("budget", budget, len(pool))) as w:
-            if asked.calibration.any():
-                w.start_round(number, "calibrating", last.alpha, last.threshold)
-                self._put(w, planned_rows(query, asked, asked.calibration, number, "calibration", found))
-            else:
-                w.start_round(number, "asking", last.alpha, last.threshold)
-                self._put(w, planned_rows(query, asked, ~asked.calibration, number, "query", found))
-                self._put(w, ahead_rows(query, asked, number + 1, found))
+            w.start_round(number, state, last.alpha, last.threshold)
+            w.ask(rows)
 
     def _best(self, last: RoundRow, pool: Ints, n: int, found: Resolution) -> Ints:
         """The n items to ask about and the next-ranked ones, best first."""
@@ -340,10 +343,10 @@ class Campaign:
             query = self._priced(before).calibrate(asked.probs[heard], labels[heard])
         asked = replace(asked, alpha=_nan(query.alpha), threshold=_nan(query.threshold))
         asked.write(self.folder.asked(last.number))
+        rows = self._planned(query, asked, last.number, found)
         with self.store.writing() as w:
             w.set_round(last.number, state="asking", alpha=query.alpha, threshold=query.threshold)
-            self._put(w, planned_rows(query, asked, ~asked.calibration, last.number, "query", found))
-            self._put(w, ahead_rows(query, asked, last.number + 1, found))
+            w.ask(rows)
 
     def _learn(self, last: RoundRow) -> None:
         if last.number == 0:
@@ -397,14 +400,19 @@ class Campaign:
         is_last = self.stop.rounds is not None and number >= self.stop.rounds
         return 0 if is_last or is_trimmed else self.settings.ahead
 
-    def _put(self, w: Writer, rows: Rows) -> None:
-        """Questions for people, some of them for several."""
+    def _planned(self, query: QueryDesign, asked: Asked, number: int, found: Resolution) -> list[dict[str, Any]]:
+        """The questions of a round outside D_cal, and those kept ready for the next."""
+        rows = self._made(planned_rows(query, asked, ~asked.calibration, number, "query", found))
+        return rows + self._made(ahead_rows(query, asked, number + 1, found))
+
+    def _made(self, rows: Rows) -> list[dict[str, Any]]:
+        """Questions for people, some of them for several; before a transaction, which others would wait for."""
         listed = list(rows)
         if listed and (overlap := self.settings.overlap):
             rng = self._rng(listed[0]["round"], f"overlap {listed[0]['purpose']}")
             for row, wanted in zip(listed, overlap.wanted(len(listed), rng).tolist(), strict=True):
                 row["wanted"] = wanted
-        w.ask(listed)
+        return listed
 
     @contextmanager
     def _starting(self, number: int, notes: Sequence[str]) -> Iterator[Writer]:

@@ -83,6 +83,7 @@ def change_person(request: Request, owner: Owner, name: str, body: PersonBody) -
     if body.active is not None:
         people.set_active(name, body.active)
     doorkeeper(request).forget()
+    request.app.state.kept.pop("people", None)
     return person_view(people.person(name))
 
 

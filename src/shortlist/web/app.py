@@ -69,7 +69,7 @@ def label_app(
         responses=REFUSALS,
     )
     app.state.people, app.state.items, app.state.campaign = people, Items(campaign.learner.dataset), campaign
-    app.state.doorkeeper = Doorkeeper(people)
+    app.state.doorkeeper, app.state.kept = Doorkeeper(people), {}
     for router in (api.router, accounts.router, owning.router, files.router, pages.router):
         app.include_router(router)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -12,7 +12,7 @@ from shortlist import measures
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.resolution import live
 from shortlist.campaign.store import AnswerRow, Store
-from shortlist.campaign.timing import Timed, timed
+from shortlist.campaign.timing import Timed
 from shortlist.web.agreement import pairwise_agreement, team_kappa
 from shortlist.web.people import People
 from shortlist.web.people_schema import Trust
@@ -20,10 +20,9 @@ from shortlist.web.people_schema import Trust
 TYPICAL = 50  # per cent
 
 
-def dashboard(campaign: Campaign) -> dict[str, Any]:
+def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
     """Everything the figures are drawn from."""
-    record, times = measures.read(campaign.folder.path), timed(campaign.store)
-    fit = times.fitted()
+    record, fit = measures.read(campaign.folder.path), times.fitted()
     return {
         "name": campaign.folder.path.name,
         "unit": record.unit,
@@ -43,8 +42,9 @@ def dashboard(campaign: Campaign) -> dict[str, Any]:
 def speed(times: Timed) -> list[dict[str, Any]]:
     """How long stages took, by how many options they showed."""
     found = []
-    for n in np.unique(times.options):
-        took = times.seconds[times.options == n]
+    options, seconds = times.arrays
+    for n in np.unique(options):
+        took = seconds[options == n]
         low, middle, high = np.percentile(took, [25, TYPICAL, 75])
         found.append(
             {"options": int(n), "n": len(took), "median": float(middle), "low": float(low), "high": float(high)}

@@ -84,6 +84,13 @@ class Desk:
             for person in ticket.lent:
                 self._of.setdefault(person, set()).add(id)
 
+    def add(self, rows: Iterable[QuestionRow]) -> None:
+        """More questions, which nobody has seen yet."""
+        for row in rows:
+            if row.id not in self._tickets:
+                self._tickets[row.id] = Ticket(row)
+                self._in[row.round] += 1
+
     def is_with(self, question: int, person: str) -> bool:
         """Whether it is lent to this person now."""
         ticket = self._tickets.get(question)

@@ -22,7 +22,7 @@ from shortlist.campaign.questions import shown
 from shortlist.campaign.resolution import live
 from shortlist.campaign.schema import answers
 from shortlist.campaign.store import AnswerRow, QuestionRow, RoundRow
-from shortlist.campaign.timing import timed
+from shortlist.campaign.timing import TIMED, Timed, timed
 from shortlist.costs import Seconds
 from shortlist.types import NONE, Answer, Question, ShortlistError
 from shortlist.web.controls import top_up
@@ -33,8 +33,9 @@ from shortlist.web.review import decision_path
 from shortlist.web.scribe import Scribe
 
 AT_ONCE = 20  # questions a page may keep
-AHEAD = 10  # ahead questions handed out together
+AHEAD = 10  # ahead questions handed out together, for everybody who is labelling
 LEASES_KEPT = 0.5  # seconds
+PRESENT = 300.0  # seconds for which somebody counts as being there
 STALE = 2.0  # seconds after which the desk looks again what is open, if nobody has told it
 
 
@@ -81,18 +82,19 @@ class Live:
         self.scribe = Scribe(campaign.record_each)
         self.doing = Doing()
         self.totals = Totals()
+        self.times = Timed()
         self.minutes = Seconds()  # until enough answers are timed, the paper's user study
         self.poke = asyncio.Event()  # the worker has something to look at
         self._round = RoundRow(0, "", None, None, None, None)  # the last one
         self._unkept: dict[tuple[int, str], float] = {}  # leases that are not written down yet
-        self._fitted_at = 0
+        self._fitted_at = 0  # stages
         self._looked = 0.0
         self._seen: dict[str, float] = {}  # person -> last heard of
         self._look_lock = asyncio.Lock()
 
     async def start(self) -> None:
         """Read what is open and what has been said, and who had what before a restart."""
-        self.totals = await self.scribe.do(self._count)
+        self.totals, self.times = await self.scribe.do(lambda: (self._count(), timed(self.campaign.store)))
         kept = self.people.leases(time.time())
         await self.look([(lease.question, lease.person, lease.until) for lease in kept])
 
@@ -160,9 +162,20 @@ class Live:
 
     async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
         """Questions about the next-ranked items, for somebody who would wait."""
-        await self.scribe.do(lambda: self.campaign.ahead(max(n, AHEAD)))
-        await self.look()
-        return self.desk.take(person, n)
+        async with self._look_lock:
+            if not (rows := self.desk.take(person, n)):  # somebody else may just have fetched some
+                self.desk.add(await self.scribe.do(self._hand_out))
+                rows = self.desk.take(person, n)
+        return rows
+
+    def _hand_out(self) -> list[QuestionRow]:
+        handed = self.campaign.ahead(AHEAD * max(1, self._at_work()))
+        return list(self.campaign.store.questions_by_id([question.id for question in handed]).values())
+
+    def _at_work(self) -> int:
+        """How many people have been heard of lately."""
+        now = time.monotonic()
+        return sum(now - seen < PRESENT for seen in list(self._seen.values()))
 
     def _keep_leases(self, person: str, rows: Sequence[QuestionRow]) -> None:
         """Written down a little later, many together: they are for a restart, and nobody waits for them."""
@@ -242,6 +255,8 @@ class Live:
     def _add(self, row: QuestionRow, said: Said) -> None:
         is_paid, is_new, cost = row.purpose != "holdout", said.supersedes is None, self.campaign.query.cost
         self.totals.answers += is_new
+        if said.kind in TIMED and said.stage_seconds is not None:
+            self.times.add(row, said.stage_seconds)
         if is_paid:
             self.totals.cost += ledger.charge(row, said.by(""), cost)
         if is_paid and is_new:
@@ -318,8 +333,7 @@ class Live:
     # --- what there is to say ----------------------------------------------------------------------------------
 
     async def progress(self, person: str) -> dict[str, Any]:
-        await self._fit()
-        now = time.monotonic()
+        self._fit()
         saved = self.totals.conventional - self.totals.cost
         unit = "seconds" if isinstance(self.campaign.query.cost, Seconds) else "bits"
         return {
@@ -333,7 +347,7 @@ class Live:
             "saved": round(saved, 1),
             "unit": unit,
             "saved_minutes": round(saved * (1 if unit == "seconds" else self.minutes.b) / 60, 1),
-            "people": sum(now - seen < 300 for seen in self._seen.values()),
+            "people": self._at_work(),
             "classes": len(self.campaign.known.classes),
             "error": self.doing.error,
         }
@@ -343,13 +357,11 @@ class Live:
             return "working" if self.doing.state == "starting" else self.doing.state
         return round_state if round_state in ("calibrating", "asking") else "working"
 
-    async def _fit(self) -> None:
-        """The seconds of a bit, from what was timed; now and then."""
-        if self.totals.answers - self._fitted_at < 50 and self._fitted_at:
-            return
-        self._fitted_at = max(1, self.totals.answers)
-        found = await asyncio.to_thread(lambda: timed(self.campaign.store).fitted())
-        self.minutes = found or self.minutes
+    def _fit(self) -> None:
+        """The seconds of a bit, from what was timed; as often as that may change them."""
+        if len(self.times.seconds) > 1.05 * self._fitted_at:
+            self._fitted_at = len(self.times.seconds)
+            self.minutes = self.times.fitted() or self.minutes
 
     async def heard(self, message: dict[str, Any]) -> None:
         """The worker has said what it does: other questions may be open now."""
