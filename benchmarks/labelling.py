@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from bench import Report
 
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 
 BAR = 0.050  # seconds, of 95% of the answers
 TOML = """

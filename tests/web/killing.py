@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from shortlist.web.guard import COOKIE
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 
 MAIN = [sys.executable, "-c", "from shortlist.cli import main; main()"]
 TOML = """

@@ -14,8 +14,8 @@ from shortlist.datasets.arrays import Arrays
 from shortlist.types import Question
 from shortlist.web.app import label_app
 from shortlist.web.guard import COOKIE
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 from tests.campaign.toys import campaign, data
 
 DATA = data(60)

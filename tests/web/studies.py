@@ -8,8 +8,8 @@ from typing import Any
 
 from PIL import Image
 
-from shortlist.web.study_folder import open_study
-from shortlist.web.study_store import StudyStore
+from shortlist.web.study.folder import open_study
+from shortlist.web.study.store import StudyStore
 
 HOSTILE = "<img src=x onerror=alert(1)> & \"'"
 
@@ -35,7 +35,7 @@ def truths(folder: Path) -> dict[int, int]:
     """Item -> class, from the database."""
     import sqlalchemy as sa
 
-    from shortlist.web.study_schema import items
+    from shortlist.web.study.schema import items
 
     store = StudyStore(folder / "study.db")
     with store.engine.connect() as c:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
 from shortlist.types import ShortlistError
-from shortlist.web.agreement import Agreement, Kappa, cohen_kappa, fleiss_kappa, pairwise_agreement, team_kappa
+from shortlist.web.people.agreement import Agreement, Kappa, cohen_kappa, fleiss_kappa, pairwise_agreement, team_kappa
 
 LABELS = st.integers(0, 3)
 PEOPLE = ("ana", "bo", "cy", "di")

@@ -13,8 +13,8 @@ from shortlist.campaign.store import QuestionRow
 from shortlist.datasets.arrays import Arrays
 from shortlist.types import Answer
 from shortlist.web.controls import KEPT, control_list, sure_labels, top_up
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 from tests.campaign.toys import campaign, data
 from tests.web.serving import FAST
 

@@ -5,7 +5,7 @@ from argon2 import PasswordHasher, extract_parameters
 from argon2.low_level import Type
 
 from shortlist.types import ShortlistError
-from shortlist.web.passwords import LONGEST, SHORTEST, Passwords
+from shortlist.web.people.passwords import LONGEST, SHORTEST, Passwords
 
 
 @pytest.fixture(scope="module")

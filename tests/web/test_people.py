@@ -13,9 +13,9 @@ from typing import TypeVar
 import pytest
 
 from shortlist.types import ShortlistError
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import HOUR, IDLE, OLDEST, START_LINK, TOUCH, People, Refused
-from shortlist.web.people_schema import Control, Lease, Role, Trust
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import HOUR, IDLE, OLDEST, START_LINK, TOUCH, People, Refused
+from shortlist.web.people.schema import Control, Lease, Role, Trust
 
 T = TypeVar("T")
 QUICK = Passwords(time_cost=1, memory_kib=8, parallelism=1)

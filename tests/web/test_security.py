@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shortlist.web.guard import COOKIE
-from shortlist.web.people import IDLE, OLDEST
+from shortlist.web.people.people import IDLE, OLDEST
 from tests.web.doors import CHANGES, FOR_ANNOTATORS, PUBLIC, address, for_owners, kept, later, routes
 from tests.web.serving import Person, Served, served
 

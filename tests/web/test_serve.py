@@ -20,8 +20,8 @@ import uvicorn
 
 from shortlist.types import ShortlistError
 from shortlist.web.guard import LOCAL
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 from shortlist.web.serve import alone, first_owner, is_local, listening, serve
 from tests.campaign.toys import campaign
 from tests.web.serving import FAST

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from shortlist.web.study_app import study_app
-from shortlist.web.study_folder import open_study
-from shortlist.web.study_guard import LONGEST
-from shortlist.web.study_results import answers_csv, results
-from shortlist.web.study_store import StudyStore
+from shortlist.web.study.app import LONGEST, study_app
+from shortlist.web.study.folder import open_study
+from shortlist.web.study.results import answers_csv, results
+from shortlist.web.study.store import StudyStore
 from tests.web.participant import Participant
 from tests.web.studies import HOSTILE, image_folder, small_study, truths
 
@@ -263,7 +262,7 @@ def test_long_bodies_are_cut_off(participant: Participant, told: bool) -> None:
     content = body if told else iter([body[:3000], body[3000:]])
     reply = participant.client.post("/api/answers", content=content, headers=participant.headers)
     assert reply.status_code == 413
-    assert "longer" in reply.json()["error"]
+    assert reply.json()["error"] == "the body is larger than 4 KB"
 
 
 def test_files_outside_are_out_of_reach(app: Any) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from shortlist.web.study_folder import DEMO, open_study
-from shortlist.web.study_store import StudyStore
+from shortlist.web.study.folder import DEMO, open_study
+from shortlist.web.study.store import StudyStore
 from tests.web.chromium import PHONE, faults, heed, overflow
 from tests.web.conftest import Picture
 from tests.web.participant import Participant

@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import numpy as np
 
-from shortlist.web.study_store import StudyStore
+from shortlist.web.study.store import StudyStore
 from tests.web.participant import Participant
 from tests.web.studies import small_study
 from tests.web.study_server import Server, free_port

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shortlist.types import ShortlistError
-from shortlist.web.study_plan import counts, next_group, order_for, plan_study
+from shortlist.web.study.plan import counts, next_group, order_for, plan_study
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(40), 5))
 NOW = datetime(2025, 1, 1, tzinfo=UTC)

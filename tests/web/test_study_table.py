@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from shortlist.costs import Seconds
-from shortlist.web.study_chart import draw
-from shortlist.web.study_table import PAPER, Session, correlation, fit, outliers, tabulate
+from shortlist.web.study.chart import draw
+from shortlist.web.study.table import PAPER, Session, correlation, fit, outliers, tabulate
 
 
 def person(number: int, options: int, total: float, correct: int = 2, n: int = 2) -> Session:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from shortlist.datasets.arrays import Arrays
 from shortlist.web.app import label_app
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 from tests.campaign.toys import campaign
 from tests.web.pages.serving import serving
 from tests.web.serving import DATA, FAST, folder_of

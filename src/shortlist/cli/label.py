@@ -79,7 +79,7 @@ def _require() -> None:
 
 
 def _set_password(folder: Path) -> None:
-    from shortlist.web.people import People
+    from shortlist.web.people.people import People
     from shortlist.web.serve import first_owner
 
     people = People(folder)

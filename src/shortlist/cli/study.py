@@ -6,13 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    import socket
+    from shortlist.web.study.results import Results
+    from shortlist.web.study.store import StudyStore
+    from shortlist.web.study.table import Table
 
-    from shortlist.web.study_results import Results
-    from shortlist.web.study_store import StudyStore
-    from shortlist.web.study_table import Table
-
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 COLUMNS = (
     "Options",
     "People",
@@ -41,7 +38,7 @@ def study(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For what is drawn at random. (Default: 0.)")] = None,
     host: Annotated[str, typer.Option(help="Address to serve at; 0.0.0.0 is for everybody around.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0 takes any that is free.")] = 8020,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")] = 8020,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the first page.")] = True,
     table: Annotated[
         bool, typer.Option("--table", help="Show the results and write study.html, study.csv and cost.toml instead.")
@@ -55,7 +52,7 @@ def study(
     Example: shortlist study runs/study --images photos
     """
     from shortlist.datasets.extra import require
-    from shortlist.web.study_folder import open_study
+    from shortlist.web.study.folder import open_study
 
     for module in ("fastapi", "uvicorn", "jinja2"):
         require(module, extra="web")
@@ -72,7 +69,7 @@ def _given(
 ) -> dict[str, Any]:
     """The settings that were said; what was not said stays as it is, or as in the paper."""
     from shortlist.types import ShortlistError
-    from shortlist.web.study_folder import DEMO
+    from shortlist.web.study.folder import DEMO
 
     if images and demo:
         raise ShortlistError("--images and --demo: give one of them")
@@ -107,58 +104,33 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
 
     import uvicorn
 
-    from shortlist.web.study_app import study_app
+    from shortlist.web.serve import address, config, hosts_of, listening
+    from shortlist.web.study.app import study_app
 
-    app = study_app(folder)
-    store: StudyStore = app.state.store
-    listening = _socket(host, port)
-    address = _address(host, listening.getsockname()[1])
-    _announce(store, folder, host, address)
-    if browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, server_header=False))
-    with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on once it has let everybody finish
-        server.run(sockets=[listening])
+    with listening(host, port) as heard:
+        app = study_app(folder, hosts_of(host))
+        store: StudyStore = app.state.store
+        place = address(host, heard)
+        _announce(store, folder, host, f"{place}/")
+        if browser:
+            threading.Timer(0.5, webbrowser.open, [place]).start()
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on once it has let everybody finish
+            uvicorn.Server(config(app)).run(sockets=[heard])
     if store.sessions():
         tell(store, folder)
     else:
         print(f"stopped; the same command goes on from here: shortlist study {folder}")
 
 
-def _socket(host: str, port: int) -> socket.socket:
-    import socket
-
-    from shortlist.types import ShortlistError
-
-    if not 0 <= port <= 65535:  # getaddrinfo would quietly take another
-        raise ShortlistError(f"--port {port}: a port is from 0 to 65535")
-    try:
-        family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        # the protocol by its number: asyncio sends at once (TCP_NODELAY) only where it sees that it is TCP
-        listening = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen()
-    except OSError as error:
-        raise ShortlistError(f"--host {host} --port {port}: cannot be served at ({error}); take others") from None
-    return listening
-
-
-def _address(host: str, port: int) -> str:
-    import socket
-
-    if host in ("0.0.0.0", "::"):  # all addresses of this machine: others know it by its name
-        host = socket.gethostname()
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
-
-
 def _announce(store: StudyStore, folder: Path, host: str, address: str) -> None:
+    from shortlist.web.serve import is_local
+
     config, done = store.config(), len(store.sessions())
     groups = ", ".join(map(str, config["groups"]))
     print(f"study: {folder}: {config['items']} images, groups of {groups} options; finished: {done}")
     print(f"take part: {address}")
     print(f"results:   {address}results?token={store.fact('token')}")
-    if host not in LOOPBACK:
+    if not is_local(host):
         print("note: whoever reaches this address can take part; the results need the link above, so keep it")
     print("Ctrl-C stops it; the same command goes on.", flush=True)
 
@@ -167,7 +139,7 @@ def _announce(store: StudyStore, folder: Path, host: str, address: str) -> None:
 
 
 def _there(folder: Path) -> StudyStore:
-    from shortlist.web.study_store import StudyStore
+    from shortlist.web.study.store import StudyStore
 
     return StudyStore(folder / "study.db")
 
@@ -176,7 +148,7 @@ def tell(store: StudyStore, folder: Path) -> None:
     """The results here and as files."""
     from rich.console import Console
 
-    from shortlist.web.study_results import EVERYBODY, RULE, cost_line, results, sentences, who
+    from shortlist.web.study.results import EVERYBODY, RULE, cost_line, results, sentences, who
 
     found, console = results(store), Console()
     console.print(f"{who(found)}.", highlight=False)
@@ -198,7 +170,7 @@ def _terminal_table(table: Table, title: str) -> Any:
     from rich import box
     from rich.table import Table as RichTable
 
-    from shortlist.web.study_results import cells, paper_cells
+    from shortlist.web.study.results import cells, paper_cells
 
     shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, title=title, title_justify="left")
     for name in COLUMNS:
@@ -210,9 +182,9 @@ def _terminal_table(table: Table, title: str) -> Any:
 
 
 def _write(store: StudyStore, found: Results, folder: Path) -> None:
-    from shortlist.web.study_folder import write_whole
-    from shortlist.web.study_pages import standalone
-    from shortlist.web.study_results import answers_csv, cost_toml
+    from shortlist.web.study.folder import write_whole
+    from shortlist.web.study.pages import standalone
+    from shortlist.web.study.results import answers_csv, cost_toml
 
     files = {"study.html": standalone(found, folder.resolve().name), "study.csv": answers_csv(store)}
     if found.ruled.fit:

@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from shortlist.types import ShortlistError
 from shortlist.web.bodies import InvitationBody, JoinBody, PasswordBody, PersonBody, SignInBody, TokenBody
 from shortlist.web.guard import COOKIE, Owner, SignedIn, doorkeeper, people_of, same_origin
-from shortlist.web.people_schema import Person
+from shortlist.web.people.schema import Person
 
 router = APIRouter(prefix="/api")
 

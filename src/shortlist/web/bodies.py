@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from shortlist.types import AnswerKind
-from shortlist.web.people_schema import Role
+from shortlist.web.people.schema import Role
 
 Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
 Number = Annotated[int, Field(ge=-(2**53), le=2**53)]

@@ -14,7 +14,7 @@ from shortlist.campaign.engine import Campaign
 from shortlist.campaign.resolution import live
 from shortlist.campaign.store import QuestionRow
 from shortlist.types import Rng
-from shortlist.web.people import People
+from shortlist.web.people.people import People
 
 KEPT = 60  # control questions a campaign has
 LISTED = 4  # classes, where the item was asked about without a list

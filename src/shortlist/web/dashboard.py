@@ -13,9 +13,9 @@ from shortlist.campaign.engine import Campaign
 from shortlist.campaign.resolution import live
 from shortlist.campaign.store import AnswerRow, Store
 from shortlist.campaign.timing import Timed
-from shortlist.web.agreement import pairwise_agreement, team_kappa
-from shortlist.web.people import People
-from shortlist.web.people_schema import Trust
+from shortlist.web.people.agreement import pairwise_agreement, team_kappa
+from shortlist.web.people.people import People
+from shortlist.web.people.schema import Trust
 
 TYPICAL = 50  # per cent
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from shortlist.web.people import People
-from shortlist.web.people_schema import Person, Session
+from shortlist.web.people.people import People
+from shortlist.web.people.schema import Person, Session
 
 COOKIE = "shortlist_session"
 LONGEST_BODY = 64 << 10  # bytes
@@ -37,23 +37,32 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Guard:
-    """Around the whole app: refuses other hosts and large bodies, and adds the headers to everything that leaves."""
+    """Around a whole app: refuses other hosts and large bodies, and adds the headers to everything that leaves."""
 
-    def __init__(self, app: App, *, hosts: Collection[str] | None) -> None:
-        self.app, self.hosts = app, hosts  # None: any host
+    def __init__(
+        self,
+        app: App,
+        *,
+        hosts: Collection[str] | None,  # None: any
+        longest: int = LONGEST_BODY,
+        files: Collection[str] = (),  # paths that take files
+        headers: Mapping[str, str] = HEADERS,
+    ) -> None:
+        self.app, self.hosts, self.longest, self.files, self.headers = app, hosts, longest, files, headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        longest = LONGEST_FILE if scope["path"] == "/api/import" else LONGEST_BODY
+        longest = LONGEST_FILE if scope["path"] in self.files else self.longest
+        guarded = _with_headers(send, self.headers)
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
-            await _refuse(send, 421, "this server does not answer to that name")
+            await _refuse(guarded, 421, "this server does not answer to that name")
         elif _is_over(headers.get("content-length", ""), longest):
-            await _refuse(send, 413, f"the body is larger than {_size(longest)}")
+            await _refuse(guarded, 413, f"the body is larger than {_size(longest)}")
         else:
-            await self.app(scope, _measured(receive, longest), _with_headers(send))
+            await self.app(scope, _measured(receive, longest), guarded)
 
 
 def _is_over(length: str, longest: int) -> bool:
@@ -80,11 +89,11 @@ def _measured(receive: Receive, longest: int) -> Receive:
     return measured
 
 
-def _with_headers(send: Send) -> Send:
+def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             there = {name.lower() for name, _ in message["headers"]}
-            more = {**HEADERS, "Cache-Control": "no-store"}
+            more = {**headers, "Cache-Control": "no-store"}
             message["headers"] = [
                 *message["headers"],
                 *((n.encode(), v.encode()) for n, v in more.items() if n.lower().encode() not in there),
@@ -97,7 +106,7 @@ def _with_headers(send: Send) -> Send:
 async def _refuse(send: Send, status: int, words: str) -> None:
     body = b'{"error": "%s"}' % words.encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await _with_headers(send)({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 

@@ -27,8 +27,8 @@ from shortlist.costs import Seconds
 from shortlist.types import NONE, Answer, Question, ShortlistError
 from shortlist.web.controls import top_up
 from shortlist.web.desk import Closed, Desk
-from shortlist.web.people import People
-from shortlist.web.people_schema import Control, ControlAnswer
+from shortlist.web.people.people import People
+from shortlist.web.people.schema import Control, ControlAnswer
 from shortlist.web.review import decision_path
 from shortlist.web.scribe import Scribe
 

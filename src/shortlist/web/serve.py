@@ -8,7 +8,7 @@ import ipaddress
 import socket
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from shortlist.campaign.engine import Campaign
 from shortlist.types import ShortlistError
 from shortlist.web.app import label_app
 from shortlist.web.guard import LOCAL
-from shortlist.web.people import People
+from shortlist.web.people.people import People
 
 LONGEST_HEAD = 64 << 10  # bytes
 PORTS = range(8765, 8865)  # tried in turn where none is asked for
@@ -47,11 +47,11 @@ def serve(
     local = is_local(host)
     first_owner(people, must_have_password=None if local else folder)
     with alone(folder), listening(host, port) as heard:
-        address = f"http://{_shown(host)}:{heard.getsockname()[1]}"
+        place = address(host, heard)
         owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
-        link = f"{address}/start/{people.start_link(owner)}"
-        app = label_app(campaign, people, worker=worker, hosts=LOCAL | {host} if local else None, control=control)
-        say(f"labelling {folder.name} at {address}")
+        link = f"{place}/start/{people.start_link(owner)}"
+        app = label_app(campaign, people, worker=worker, hosts=hosts_of(host), control=control)
+        say(f"labelling {folder.name} at {place}")
         say(f"open it as {owner}: {link}   (this link works once; Ctrl-C stops, and nothing is lost)")
         if browser:
             threading.Timer(1.0, lambda: webbrowser.open(link)).start()
@@ -123,10 +123,15 @@ def is_local(host: str) -> bool:
         return False
 
 
-def _shown(host: str) -> str:
-    if host in ("0.0.0.0", "::"):
-        return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
+def hosts_of(host: str) -> Collection[str] | None:
+    """The names that a server at this address answers to; None: any, where others can reach it."""
+    return LOCAL | {host} if is_local(host) else None
+
+
+def address(host: str, heard: socket.socket) -> str:
+    """Where a browser finds it: others know this machine by its name."""
+    shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{heard.getsockname()[1]}"
 
 
 @contextmanager
@@ -143,18 +148,29 @@ def alone(folder: Path) -> Iterator[None]:
 @contextmanager
 def listening(host: str, port: int | None) -> Iterator[socket.socket]:
     """A socket on the port asked for, or on the first free one."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as heard:
-        heard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        for tried in PORTS if port is None else (port,):
-            try:
-                heard.bind((host, tried))
-                heard.listen()  # the printed link works at once
-            except PermissionError:
-                raise ShortlistError(f"port {tried}: not allowed; choose one above 1023 with --port") from None
-            except OSError as error:
-                problem = error
-                continue
+    for tried in PORTS if port is None else (port,):
+        try:
+            heard = _bound(host, tried)
+        except PermissionError:
+            raise ShortlistError(f"port {tried}: not allowed; choose one above 1023 with --port") from None
+        except OSError as error:
+            problem = error
+            continue
+        with heard:
             yield heard
-            return
-        raise ShortlistError(f"{host}: no port to listen on ({problem.strerror or problem}); choose one with --port")
+        return
+    raise ShortlistError(f"{host}: no port to listen on ({problem.strerror or problem}); choose one with --port")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, protocol, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    # the protocol by its number: asyncio sends at once (TCP_NODELAY) only where it sees that it is TCP
+    heard = socket.socket(family, kind, protocol or socket.IPPROTO_TCP)
+    try:
+        heard.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        heard.bind(place)
+        heard.listen()  # the printed link works at once
+    except OSError:
+        heard.close()
+        raise
+    return heard

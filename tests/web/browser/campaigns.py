@@ -10,9 +10,9 @@ import numpy as np
 from shortlist.datasets.glyphs import Glyphs
 from shortlist.experiments.live import live_campaign
 from shortlist.types import Answer
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
-from shortlist.web.people_schema import Role
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
+from shortlist.web.people.schema import Role
 from tests.web.serving import FAST
 
 PASSWORD = "a long password"

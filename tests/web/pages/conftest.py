@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from shortlist.web.app import label_app
-from shortlist.web.people import People
+from shortlist.web.people.people import People
 from tests.web.chromium import heed
 from tests.web.pages.serving import serving
 from tests.web.pages.team import PASSWORD, ask_controls, digits_campaign, team_of_two, work

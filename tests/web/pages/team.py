@@ -17,8 +17,8 @@ from shortlist.datasets.digits import Digits
 from shortlist.models.scikit import Scikit
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import Answer, Rng
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
 
 PASSWORD = "a long password"
 NOTE = "<b>a seven</b>, or a one with a hat?"

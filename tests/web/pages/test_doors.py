@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shortlist.web.passwords import Passwords
-from shortlist.web.people import People, Refused
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People, Refused
 from tests.web.pages.conftest import Site, Visit
 from tests.web.pages.team import PASSWORD
 from tests.web.serving import FAST

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from shortlist.web.people import Refused
+from shortlist.web.people.people import Refused
 from tests.web.pages.conftest import Site, Visit
 from tests.web.pages.team import PASSWORD
 

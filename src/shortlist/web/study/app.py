@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,21 +22,26 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from shortlist.types import ShortlistError
-from shortlist.web.study_folder import open_study
-from shortlist.web.study_guard import Guard
-from shortlist.web.study_pages import STATIC, page, results_page
-from shortlist.web.study_results import results
-from shortlist.web.study_store import OutOfTurn, Person, StudyStore
+from shortlist.web.guard import HEADERS, Guard
+from shortlist.web.study.folder import open_study
+from shortlist.web.study.pages import STATIC, page, results_page
+from shortlist.web.study.results import results
+from shortlist.web.study.store import OutOfTurn, Person, StudyStore
 
 COOKIE = "shortlist_study"
 WHO = re.compile(r"[A-Za-z0-9_-]{40,64}")
 MONTH = 30 * 24 * 3600
 DAY = 24 * 3600.0
+LONGEST = 4096  # bytes of a body; an answer has about a hundred
 router = APIRouter()
 
 
-def study_app(folder: str | Path) -> FastAPI:
-    """The application for one study; it is made if `folder` has a study.toml and nothing more."""
+def study_app(folder: str | Path, hosts: Collection[str] | None = None) -> FastAPI:
+    """The application for one study; it is made if `folder` has a study.toml and nothing more.
+
+    `hosts` are the names it answers to; None: any. No page tells where somebody came from: the address of the results
+    holds a token.
+    """
     app = FastAPI(title="Shortlist study", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.store = open_study(Path(folder))
     app.state.name = Path(folder).resolve().name
@@ -44,7 +50,7 @@ def study_app(folder: str | Path) -> FastAPI:
     app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(ShortlistError, _impossible)
-    app.add_middleware(Guard)
+    app.add_middleware(Guard, hosts=hosts, longest=LONGEST, headers={**HEADERS, "Referrer-Policy": "no-referrer"})
     return app
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
-from shortlist.web.people_file import PeopleFile
-from shortlist.web.people_schema import Lease, leases
+from shortlist.web.people.file import PeopleFile
+from shortlist.web.people.schema import Lease, leases
 
 _NEW = insert(leases)
 _SAVE = _NEW.on_conflict_do_update(index_elements=["question", "person"], set_={"until": _NEW.excluded.until})

@@ -10,8 +10,8 @@ from typing import Any
 
 import jinja2
 
-from shortlist.web.study_chart import draw
-from shortlist.web.study_results import (
+from shortlist.web.study.chart import draw
+from shortlist.web.study.results import (
     EVERYBODY,
     HEADER,
     RULE,
@@ -24,7 +24,7 @@ from shortlist.web.study_results import (
     written,
 )
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]  # of all pages
 STATIC = HERE / "static"
 
 

@@ -12,7 +12,7 @@ import ipaddress
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
 
-from shortlist.web.people_schema import failures
+from shortlist.web.people.schema import failures
 
 FREE_TRIES = 5
 LONGEST_WAIT = 15 * 60.0  # seconds

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from shortlist.campaign.database import Kind, connect, opening
 from shortlist.types import ShortlistError
-from shortlist.web.people_schema import SCHEMA_VERSION, tables
+from shortlist.web.people.schema import SCHEMA_VERSION, tables
 
 NAME = "people.db"
 KIND = Kind("people", tables, SCHEMA_VERSION)

@@ -20,11 +20,11 @@ from typing import Any, get_args
 import sqlalchemy as sa
 
 from shortlist.types import ShortlistError
-from shortlist.web.guesses import count_failure, forgive_account, forgive_address, network, wait_left
-from shortlist.web.passwords import Passwords
-from shortlist.web.people_controls import Controls
-from shortlist.web.people_leases import Leases
-from shortlist.web.people_schema import (
+from shortlist.web.people.controls import Controls
+from shortlist.web.people.guesses import count_failure, forgive_account, forgive_address, network, wait_left
+from shortlist.web.people.leases import Leases
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.schema import (
     Invitation,
     Person,
     Role,

@@ -20,9 +20,9 @@ from shortlist.datasets.glyphs import Glyphs
 from shortlist.datasets.image_folder import ImageFolder
 from shortlist.probabilities import check_probs
 from shortlist.types import Array, Dataset, ShortlistError
-from shortlist.web.study_images import pictures
-from shortlist.web.study_plan import plan_study
-from shortlist.web.study_store import StudyStore
+from shortlist.web.study.images import pictures
+from shortlist.web.study.plan import plan_study
+from shortlist.web.study.store import StudyStore
 
 DEMO = {"name": "glyphs", "classes": 700, "items": 700, "test_items": 0, "size": 128}  # the paper's 128 pixels
 SOURCES = ("glyphs", "image_folder")

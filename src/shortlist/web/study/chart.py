@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shortlist.web.study_table import PAPER, Session, Table
+from shortlist.web.study.table import PAPER, Session, Table
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 52, 20, 16, 52  # margins, for the axes

@@ -21,9 +21,9 @@ import sqlalchemy as sa
 
 from shortlist.campaign.database import Kind, connect, opening
 from shortlist.types import ShortlistError
-from shortlist.web.study_plan import Item, counts, next_group, order_for
-from shortlist.web.study_schema import VERSION, answers, classes, items, meta, people, shown, tables
-from shortlist.web.study_table import Session
+from shortlist.web.study.plan import Item, counts, next_group, order_for
+from shortlist.web.study.schema import VERSION, answers, classes, items, meta, people, shown, tables
+from shortlist.web.study.table import Session
 
 KIND = Kind("study", tables, VERSION)
 

@@ -11,8 +11,8 @@ from typing import Any, get_args
 import sqlalchemy as sa
 
 from shortlist.types import AnswerKind, ShortlistError
-from shortlist.web.people_file import PeopleFile
-from shortlist.web.people_schema import Control, ControlAnswer, Trust, control_answers, controls
+from shortlist.web.people.file import PeopleFile
+from shortlist.web.people.schema import Control, ControlAnswer, Trust, control_answers, controls
 
 _ANSWER = sa.select(*(control_answers.c[name] for name in ControlAnswer.__dataclass_fields__))
 _OF_CONTROL = control_answers.c.control == controls.c.id

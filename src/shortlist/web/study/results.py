@@ -8,9 +8,9 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from shortlist.web.study_plan import UNDER_WAY
-from shortlist.web.study_store import StudyStore
-from shortlist.web.study_table import PAPER, Fit, Group, Session, Table, correlation, tabulate
+from shortlist.web.study.plan import UNDER_WAY
+from shortlist.web.study.store import StudyStore
+from shortlist.web.study.table import PAPER, Fit, Group, Session, Table, correlation, tabulate
 
 HEADER = ("Options", "People", "Total time, s", "Seconds a question", "Right, %")
 RULE = "As in the paper: in every group of at least three, the one whose time is furthest from the mean is left out."

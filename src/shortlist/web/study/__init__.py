@@ -1,0 +1,1 @@
+"""The paper's user study as pages that anybody can take part in."""
