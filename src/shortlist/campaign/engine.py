@@ -103,6 +103,7 @@ class Campaign:
         self.watch = watch or (lambda step: None)
         self._one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]
         self._began = time.monotonic()
+        self._is_prepared = False
 
     @property
     def config(self) -> dict[str, Any]:
@@ -177,14 +178,16 @@ class Campaign:
         return True
 
     def prepare(self) -> None:
-        """Read what the model will learn from, and note which items cannot be read; done once, if need be."""
-        if not self.learner.prepare():
+        """Read what the model will learn from, and note which items cannot be read; done once."""
+        if self._is_prepared:
             return
+        self.learner.prepare()
         reasons: Mapping[str, str] = getattr(self.learner.dataset, "unreadable", None) or {}
         found = {item: reasons[key] for item, key in enumerate(self.known.keys) if key in reasons} if reasons else {}
         if found != self.store.unreadable():
             with self.folder.alone(), self.store.writing() as w:
                 w.set_unreadable(found)
+        self._is_prepared = True
 
     @property
     def ending(self) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ class Learner:
     known: Identities
     round: int | None = field(default=None, init=False)  # the one whose model is in memory
     _prepared: bool = field(default=False, init=False)
+    _preparing: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
     _features: Array | None = field(default=None, init=False)
 
     def fit(self, number: int, found: Resolution, rng: Rng) -> None:
@@ -119,13 +121,12 @@ class Learner:
             rejected=_mask([found.rejected[int(i)] for i in partial], len(self.known.classes)),
         )
 
-    def prepare(self) -> bool:
-        """Have the model read the dataset, the first time; whether this was it."""
-        if self._prepared:
-            return False
-        self.model.prepare(self.dataset)
-        self._prepared = True
-        return True
+    def prepare(self) -> None:
+        """Have the model read the dataset, once; any thread may, and others wait for it."""
+        with self._preparing:
+            if not self._prepared:
+                self.model.prepare(self.dataset)
+                self._prepared = True
 
 
 @dataclass(frozen=True)

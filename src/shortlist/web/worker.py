@@ -6,6 +6,7 @@ listens is gone. It may be killed at any moment: the campaign's folder is at the
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -36,7 +37,8 @@ def work(
     """Advance the campaign whenever it can be, for as long as somebody listens."""
     os.nice(19)
     pokes, voice = listen(lines), Voice(out)
-    campaign = None
+    campaign: Campaign | None = None
+    reader: threading.Thread | None = None
     while True:
         wait = LOOK_SECONDS
         try:
@@ -45,11 +47,23 @@ def work(
                 voice.say("working")
             ending = campaign.ending
             voice.say("over" if ending else "waiting", ending or "")
-            campaign.prepare()  # while people answer the first questions
+            reader = reader or read_ahead(campaign)
         except ShortlistError as error:
             voice.say("failed", error=str(error))
             wait = AGAIN_SECONDS
         wait_for(pokes, wait)
+
+
+def read_ahead(campaign: Campaign) -> threading.Thread:
+    """Data are read and encoded beside people's first answers; training waits for it, and hears what went wrong."""
+
+    def read() -> None:
+        with contextlib.suppress(Exception):
+            campaign.learner.prepare()
+
+    thread = threading.Thread(target=read, name="reader", daemon=True)
+    thread.start()
+    return thread
 
 
 class Voice:
