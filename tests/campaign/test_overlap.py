@@ -192,7 +192,7 @@ def test_what_it_saves_is_against_as_many_answers(tmp_path: Path) -> None:
                     if going.store.questions_by_id([question.id])[question.id].wanted > (person == "ben"):
                         say(going, question, person, truth(question))
         last = going.finished_rounds()[-1]
-        assert last.cost > last.labelled * going._one
+        assert last.cost > last.labelled * going.one
         assert last.conventional_cost == pytest.approx(last.cost)
 
 

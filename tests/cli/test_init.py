@@ -37,6 +37,7 @@ def test_images_with_classes_from_a_file(shortlist: Command) -> None:
         "12 images in photos; a label is known of 0\n"
         "3 classes: cat, dog, fox\n"
         "model: logistic regression on 64 principal components of the pixels\n"
+        "first 2 to learn from are asked with all classes shown; lists come after them\n"
         "written: pets/campaign.toml (read it: every setting has a comment)\n"
         "next: shortlist label pets\n"
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from shortlist import measures
 from shortlist.campaign.overlap import Overlap
+from shortlist.campaign.writer import Writer
+from shortlist.queries.one_bit import OneBit
 from tests.web.serving import DATA, Person, Served, path_to, served, truth
 
 
@@ -164,11 +168,13 @@ def test_leases_outlive_the_server(tmp_path: Path) -> None:
     with served(tmp_path / "run") as app:
         ana = app.sign_in("ana")
         mine = [q["id"] for q in ana.questions(4)]
-        assert app.client.portal is not None
-        app.people.save_leases([(q, p, until) for (q, p), until in app.live._unkept.items()])
+        dropped = ana.questions(5, ",".join(map(str, mine)))[0]["id"]
+        ana.post("/api/leases/release", questions=[dropped])
     with served(tmp_path / "run") as app:
         ben = app.sign_in("ben")
-        assert not set(mine) & {q["id"] for q in ben.questions(20)}
+        got = {q["id"] for q in ben.questions(20)}
+        assert dropped in got
+        assert not set(mine) & got
         assert [q["id"] for q in app.sign_in("ana").questions(4)] == mine
 
 
@@ -221,6 +227,39 @@ def test_control_questions_look_like_others_and_measure_trust(tmp_path: Path) ->
         (person,) = (p for p in owner.get("/api/people")["people"] if p["name"] == "ana")
         assert person["trust"] == {"wrong_asked": 1, "wrong_accepted": 1, "right_asked": 1, "right_correct": 1}
         assert all(q["id"] > 0 for q in ana.questions(3))
+
+
+def test_an_owner_decides_also_what_a_one_bit_question_did_not_ask(tmp_path: Path) -> None:
+    with served(tmp_path / "run", query=OneBit(), ahead=0) as app:
+        ana, owner = app.sign_in("ana"), app.sign_in("olga", "owner")
+        answer_all(ana)
+        app.work()
+        (asked,) = ana.questions(1)
+        (shown,) = asked["classes"]
+        other = (shown + 1) % 5
+        owner.post("/api/decisions", question=asked["id"], label=other)
+        assert measures.labels(app.campaign.folder.path)[asked["item"]["key"]] == f"c{other}"
+
+
+# --- when the disk fails ---------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_written_is_worth_sending_again(
+    app: Served, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page keeps an answer that gets a 503, and drops one that gets a 400."""
+    question = ana.questions(1)[0]
+
+    def full(*_: object) -> None:
+        raise sa.exc.OperationalError("insert", {}, sqlite3.OperationalError("database or disk is full"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Writer, "answer", full)
+        body = {"question": question["id"], "kind": "label", "path": path_to(question, 1), "stage_seconds": [1.0]}
+        refused = ana.ask("POST", "/api/answers", json=body)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        assert "cannot be written (database or disk is full)" in refused.json()["error"]
+    assert ana.answer(question, 1)["answer"] == 1
 
 
 # --- owners and programs ---------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 
 from shortlist import measures
 from shortlist.campaign.formats.export import export
+from shortlist.campaign.formats.import_ import import_labels, read_labels
 from shortlist.campaign.formats.names import FORMATS
+from shortlist.campaign.store import Store
 from tests.web.serving import DATA, Person, Served, served, truth
 
 
@@ -152,3 +155,16 @@ def test_files_are_for_owners(app: Served, owner: Person) -> None:
     assert ana.ask("GET", "/api/export?format=csv").status_code == 403
     assert ana.ask("POST", "/api/import?format=csv", content=b"key,label\n").status_code == 403
     assert app.client.get("/api/export?format=csv").status_code == 401
+
+
+def test_an_import_from_the_command_line_is_noticed(app: Served, owner: Person, tmp_path: Path) -> None:
+    """Another process writes to the database: nobody is asked what it has brought, and the numbers follow."""
+    waiting = [q.item for q in app.campaign.store.open_questions()]
+    (tmp_path / "labels.csv").write_text("key,label\n" + "".join(f"item{i},c{DATA.labels[i]}\n" for i in waiting))
+    with Store(app.campaign.folder.database) as other:
+        import_labels(other, read_labels(tmp_path / "labels.csv"))
+    until = time.monotonic() + 20
+    while owner.get("/api/status")["left"]:
+        assert time.monotonic() < until, "it was not noticed"
+        time.sleep(0.1)
+    assert app.live.poke.is_set()

@@ -800,13 +800,12 @@ def test_a_label_that_will_not_do(people: People) -> None:
 # --- leases ----------------------------------------------------------------------------------------------------
 
 
-def test_leases_are_kept_prolonged_and_dropped(people: People) -> None:
+def test_leases_are_kept_prolonged_and_ended(people: People) -> None:
     people.save_leases([(3, "bo", 100.0), (1, "ana", 100.0), (1, "bo", 90.0)])
     people.save_leases([(1, "ana", 200.0)])
     people.save_leases([])
     assert people.leases(50) == [Lease(1, "ana", 200.0), Lease(1, "bo", 90.0), Lease(3, "bo", 100.0)]
-    people.drop_leases([(3, "bo"), (1, "bo"), (77, "bo"), (1, "cy")])
-    people.drop_leases([])
+    people.save_leases([(3, "bo", 0.0), (1, "bo", 0.0), (77, "bo", 0.0)])
     assert people.leases(50) == [Lease(1, "ana", 200.0)]
 
 
@@ -820,7 +819,7 @@ def test_many_threads_keep_leases(people: People) -> None:
     def work(person: int) -> None:
         for i in range(20):
             people.save_leases([(100 * person + i, f"person {person}", 1e9)])
-            people.drop_leases([(100 * person + i - 1, f"person {person}")])
+            people.save_leases([(100 * person + i - 1, f"person {person}", -1.0)])
 
     assert at_once([partial(work, p) for p in range(8)]) == [None] * 8
     assert people.leases(0) == [Lease(100 * p + 19, f"person {p}", 1e9) for p in range(8)]

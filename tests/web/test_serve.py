@@ -130,7 +130,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def test_only_this_machine_can_reach_it(server: Running) -> None:
     assert server.get("/sign-in")[0] == 200
-    assert "labelling letters at http://127.0.0.1:" in server.said
+    assert f"labelling {server.folder} at http://127.0.0.1:" in server.said
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.2", server.port), timeout=PATIENCE)  # as good as any other address
 

@@ -19,6 +19,7 @@ from shortlist.web.worker import work
 from tests.campaign.toys import Fixed, answers, campaign, data, learning
 
 DATA = data(60)
+TROUBLE = "The worker cannot go on, and tries again: photos: there is no such folder."
 
 
 class Slow(Fixed):
@@ -113,6 +114,6 @@ def test_what_fails_is_said_and_tried_again(tmp_path: Path, watched: Any) -> Non
 
     with campaign(tmp_path / "run", DATA) as going:
         said = watched(make, lambda: None, lambda: None)
-    assert said[0] == {"state": "failed", "words": "", "error": "photos: there is no such folder"}
+    assert said[0] == {"state": "failed", "words": "", "error": TROUBLE}
     assert said[-1]["state"] == "waiting"
     assert len(tries) == 3

@@ -39,7 +39,8 @@ def sifted(
                 raise ShortlistError(f"answer: question {answer.question} is not open")
             _check_turn(answer, standing.get((row.id, answer.person)))
             own = replace(answer, path=tuple(p if p == NONE else _own_class(p, known) for p in answer.path))
-            check_path(row, own)
+            if not answer.final:  # an owner may decide what the question did not ask
+                check_path(row, own)
             check_seconds(own)
         except ShortlistError as error:
             yield error

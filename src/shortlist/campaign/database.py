@@ -15,6 +15,13 @@ import sqlalchemy as sa
 from shortlist.types import ShortlistError
 
 
+class Unwritable(ShortlistError):
+    """The disk is full, or somebody else writes for too long: what was asked is worth asking again."""
+
+    def __init__(self, path: Path, error: sa.exc.OperationalError) -> None:
+        super().__init__(f"{path}: cannot be written ({error.orig})")
+
+
 @dataclass(frozen=True)
 class Kind:
     """What a database holds: its tables, one of them `meta`, and which version of them."""

@@ -101,7 +101,7 @@ class Campaign:
         self.store, self.known = self.folder.open(self.config, dataset)
         self.learner = Learner(model, dataset, self.known)
         self.watch = watch or (lambda step: None)
-        self._one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]
+        self.one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]
         self._began = time.monotonic()
         self._is_prepared = False
 
@@ -247,7 +247,7 @@ class Campaign:
         order = self._rng(1, "initial").permutation(len(self.known.keys))
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
         wanted = min(self.settings.initial, len(order))
-        n = self._affordable(np.full(wanted, self._one))
+        n = self._affordable(np.full(wanted, self.one))
         notes = [*_too_few("initial", self.settings.initial, len(order)), *self.settings.remarks()]
         ahead = order[n : n + self._reserve(1, n < wanted)]
         rows = self._made(conventional_rows(order[:n], n_classes, 1, "initial"))
@@ -280,7 +280,7 @@ class Campaign:
         return False
 
     def _reason(self) -> str | None:
-        return self.stop.reason(self.finished_rounds(), self.settings.budget * self._one)
+        return self.stop.reason(self.finished_rounds(), self.settings.budget * self.one)
 
     def _select(self, last: RoundRow, pool: Ints, early: int, found: Resolution) -> None:
         """Choose the round's items, `early` of which have been handed out ahead; ask D_cal, or all if there is none."""
@@ -365,9 +365,9 @@ class Campaign:
         result = summarise(
             self.store,
             last,
-            labelled=len(found.labels),
+            labels=found.labels,
             n_items=len(self.known.keys),
-            one=self._one,
+            one=self.one,
             score=self._score(),
             seconds=time.monotonic() - self._began,
         )

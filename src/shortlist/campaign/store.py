@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import sqlalchemy as sa
 
-from shortlist.campaign.database import Kind, connect, damaged, opening
+from shortlist.campaign.database import Kind, Unwritable, connect, damaged, opening
 from shortlist.campaign.schema import (
     HAS_ANSWER,
     IS_ANSWERED,
@@ -33,7 +33,7 @@ from shortlist.campaign.schema import (
     tables,
 )
 from shortlist.campaign.writer import Writer
-from shortlist.types import NONE, AnswerKind, Purpose, Round, ShortlistError
+from shortlist.types import NONE, AnswerKind, Purpose, Round
 
 KIND = Kind("campaign", tables, SCHEMA_VERSION, LATER)
 _CORRECTION = answers.alias()
@@ -105,7 +105,8 @@ class Heard(NamedTuple):
 
 
 class Store:
-    """One campaign's database. `Store.create` makes it, `Store(path)` opens it, `read_only` never writes."""
+    """One campaign's database. `Store.create` makes it, `Store(path)` opens it; `read_only` writes nothing but the
+    columns that an older version lacks."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         KIND.upgrade(path)
@@ -141,7 +142,7 @@ class Store:
             with self.engine.begin() as c:
                 yield Writer(c)
         except sa.exc.OperationalError as error:
-            raise ShortlistError(f"{self.path}: cannot be written ({error.orig})") from None
+            raise Unwritable(self.path, error) from None
 
     # --- reading -----------------------------------------------------------------------------------------------
 
@@ -231,9 +232,12 @@ class Store:
             return list(map(Heard._make, c.execute(_HEARD.where(*where).order_by(answers.c.id)).all()))
 
     def lists(self, round: int) -> tuple[float | None, float | None]:
-        """How long the first lists outside D_cal were on average, and what share of them held the answer."""
+        """How long the first lists outside D_cal were on average, and what share of them held the answer.
+
+        What was asked ahead had the lists of the round before, and is left out.
+        """
         held = sa.case((sa.and_(answers.c.kind == "label", answers.c.misses == 0), 1.0), else_=0.0)
-        outside = (questions.c.round == round, questions.c.purpose != "calibration")
+        outside = (questions.c.round == round, questions.c.purpose.not_in(["calibration", "ahead"]))
         chosen = sa.select(sa.func.avg(questions.c.size), sa.func.avg(held)).join_from(answers, questions)
         with self.engine.connect() as c:
             size, share = c.execute(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE)).one()
@@ -258,19 +262,19 @@ class Store:
         with self.engine.connect() as c:
             return [(round, purpose, cost) for round, purpose, cost in c.execute(chosen).all()]
 
-    def asked_again(self, last: int) -> int:
-        """How many answers, up to a round, were the second or a later one to a question that several people get."""
-        n = sa.func.count() - sa.func.count(sa.distinct(answers.c.question))
-        mine = (questions.c.wanted > 1, questions.c.round.between(1, last), _LIVE)
-        with self.engine.connect() as c:
-            return int(c.execute(sa.select(n).select_from(answers.join(questions)).where(*mine)).scalar_one())
+    def labels_given(self, last: int) -> list[int]:
+        """Items that people gave a label, up to a round, as often as they did; imports and the holdout left out."""
+        return self._labelled_items(last, questions.c.purpose != "import")
 
-    def imported(self, last: int) -> int:
-        """How many items have been given a label by an import, up to a round."""
-        mine = (questions.c.purpose == "import", questions.c.round.between(1, last), answers.c.label.is_not(None))
-        n = sa.select(sa.func.count(sa.distinct(answers.c.item))).select_from(answers.join(questions))
+    def imported(self, last: int) -> set[int]:
+        """Items that an import gave a label, up to a round."""
+        return set(self._labelled_items(last, questions.c.purpose == "import"))
+
+    def _labelled_items(self, last: int, which: sa.ColumnElement[bool]) -> list[int]:
+        mine = (which, questions.c.round.between(1, last), answers.c.label.is_not(None), _LIVE)
+        chosen = sa.select(answers.c.item).select_from(answers.join(questions)).where(*mine)
         with self.engine.connect() as c:
-            return int(c.execute(n.where(*mine, _LIVE)).scalar_one())
+            return list(c.execute(chosen).scalars())
 
     def unreadable(self) -> dict[int, str]:
         """Items that the dataset could not read, and why."""
@@ -278,12 +282,20 @@ class Store:
         with self.engine.connect() as c:
             return {row.id: row.unreadable for row in c.execute(chosen)}
 
-    def corrections(self) -> dict[str, int]:
-        """How many answers took the place of another, by purpose."""
-        chosen = sa.select(questions.c.purpose, sa.func.count().label("n")).join_from(answers, questions)
+    def tally(self) -> tuple[int, int]:
+        """How many questions people have answered, and how many of their labels, outside the holdout, stand."""
+        own = questions.c.purpose != "import"
+        n = sa.select(sa.func.count()).select_from(answers.join(questions))
         with self.engine.connect() as c:
-            rows = c.execute(chosen.where(answers.c.supersedes.is_not(None)).group_by(questions.c.purpose))
-            return {row.purpose: row.n for row in rows}
+            answered = c.execute(n.where(own, answers.c.supersedes.is_(None))).scalar_one()
+            labels = n.where(own, questions.c.purpose != "holdout", answers.c.label.is_not(None), _LIVE)
+            return int(answered), int(c.execute(labels).scalar_one())
+
+    def answers_of(self, person: str, limit: int) -> list[AnswerRow]:
+        """What somebody has said and not taken back, newest first."""
+        mine = _ANSWER.where(answers.c.person == person, _LIVE).order_by(answers.c.id.desc()).limit(limit)
+        with self.engine.connect() as c:
+            return [AnswerRow(*row) for row in c.execute(mine).all()]
 
 
 def _question(row: Any) -> QuestionRow:

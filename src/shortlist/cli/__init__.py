@@ -16,9 +16,10 @@ HELP = """Get a classification dataset labelled for as little human effort as po
 A classifier and conformal prediction narrow each question to a short list of likely classes plus "None of the above"; \
 items are selected by what they teach per cost.
 
-First steps: [bold]shortlist demo[/bold] runs a whole comparison in under a minute and explains it in report.html. \
-[bold]shortlist run RECIPE[/bold] runs your own; [bold]shortlist sets[/bold] makes candidate sets from the \
-probabilities of any model.
+First steps: [bold]shortlist label --demo[/bold] opens the page where people label; [bold]shortlist init[/bold] makes \
+a campaign of your own data. [bold]shortlist demo[/bold] runs a whole comparison in under a minute and explains it in \
+report.html; [bold]shortlist run RECIPE[/bold] runs your own; [bold]shortlist sets[/bold] makes candidate sets from \
+the probabilities of any model.
 """
 app = typer.Typer(
     name="shortlist",

@@ -61,6 +61,7 @@ def init(
     chosen = new_model(data.dataset, model)
     path = write_campaign(folder, campaign_toml(folder, data, chosen))
     _tell(data, chosen.words)
+    print(first_answers(path))
     print(f"written: {path} (read it: every setting has a comment)\nnext: shortlist label {folder}")
 
 
@@ -93,6 +94,15 @@ def _columns(place: Path) -> str:
     from shortlist.datasets.table import column_names
 
     return ", ".join(column_names(place))
+
+
+def first_answers(path: Path) -> str:
+    """How much is asked before there are lists, from what was written."""
+    import tomllib
+
+    asked = tomllib.loads(path.read_text("utf-8"))
+    measure = f"{asked['holdout']:,} to measure with and " if asked["holdout"] else ""
+    return f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them"
 
 
 def _tell(data: NewDataset, model: str) -> None:

@@ -53,9 +53,10 @@ def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign t
     Example: shortlist work birds
     """
     from shortlist.experiments.live import live_campaign
+    from shortlist.web.worker import apart
     from shortlist.web.worker import work as go_on
 
-    go_on(lambda watch: live_campaign(folder, watch))
+    go_on(lambda watch: live_campaign(folder, watch), sys.stdin, apart(sys.stdout))
 
 
 def command(folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -23,7 +24,13 @@ class Deferred:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self._read = read
+        self._lock = threading.Lock()  # four pictures that are asked for at once are one reading
+
+    @property
+    def values(self) -> Any:
+        with self._lock:
+            return self._values
 
     @cached_property
-    def values(self) -> Any:
+    def _values(self) -> Any:
         return self._read()

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from shortlist.datasets.arrays import Arrays
 from shortlist.types import Ints, ShortlistError
 
+WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
 
 class Digits(Arrays):
     """1,797 digits of 8×8 pixels as 64 features in 0..1, with a stratified test split that `seed` fixes.
@@ -20,7 +22,7 @@ class Digits(Arrays):
     ((1347, 64), (450, 64), 'features')
     """
 
-    def __init__(self, test_share: float = 0.25, seed: int = 0, *, images: bool = False) -> None:
+    def __init__(self, test_share: float = 0.25, seed: int = 0, *, images: bool = False, words: bool = False) -> None:
         from sklearn.datasets import load_digits
 
         refuse_share(test_share)
@@ -33,9 +35,11 @@ class Digits(Arrays):
             keys=np.flatnonzero(~test),
             test_inputs=inputs[test] if test.any() else None,
             test_labels=labels[test] if test.any() else None,
+            classes=WORDS if words else None,
             name="digits",
         )
-        self._options = {"test_share": test_share, "seed": seed} | ({"images": True} if images else {})
+        more = {"images": images, "words": words}
+        self._options = {"test_share": test_share, "seed": seed} | {name: True for name, is_so in more.items() if is_so}
 
     def spec(self) -> dict[str, object]:
         return {"name": "digits", **self._options}

@@ -13,7 +13,6 @@ from shortlist.web.live import Live, Said
 from shortlist.web.review import disputes, set_aside
 
 router = APIRouter(prefix="/api")
-Whole = Annotated[int, Query(ge=0, le=2**53)]
 PICTURE_SECONDS = 3600  # how long a browser may keep a picture
 
 
@@ -75,7 +74,7 @@ async def answer(request: Request, person: SignedIn, body: AnswerBody) -> dict[s
 async def _answered(request: Request, person: str, n: int, holding: list[int]) -> dict[str, Any]:
     live = live_of(request)
     views = [_with_item(request, view) for view in await live.questions(person, n, holding)]
-    return {"questions": views, "progress": await live.progress(person)}
+    return {"questions": views, "progress": live.progress()}
 
 
 def _with_item(request: Request, view: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +100,7 @@ async def release(request: Request, person: SignedIn, body: ReleaseBody) -> dict
 @router.get("/status", tags=["labelling"])
 async def status(request: Request, person: SignedIn) -> dict[str, Any]:
     """How far the campaign is and what is happening."""
-    return await live_of(request).progress(person.name)
+    return live_of(request).progress()
 
 
 @router.get("/items/{item}", tags=["labelling"], response_class=Response)
@@ -116,10 +115,9 @@ def item(request: Request, person: SignedIn, item: int) -> Response:
 
 
 @router.get("/disputes", tags=["owner"])
-async def disputed(request: Request, person: Owner) -> dict[str, Any]:
+def disputed(request: Request, person: Owner) -> dict[str, Any]:
     """Items that people differ about, and what each of them said."""
-    live = live_of(request)
-    found = await live.scribe.do(lambda: disputes(live.campaign))
+    found = disputes(live_of(request).campaign)
     return {"disputes": [{**one, "item": items_of(request).view(one["item"])} for one in found]}
 
 
@@ -134,8 +132,7 @@ async def decide(request: Request, person: Owner, body: DecisionBody) -> dict[st
 
 
 @router.get("/set-aside", tags=["owner"])
-async def aside(request: Request, person: Owner) -> dict[str, Any]:
+def aside(request: Request, person: Owner) -> dict[str, Any]:
     """Items that belong to no class or cannot be read."""
-    live = live_of(request)
-    found = await live.scribe.do(lambda: set_aside(live.campaign))
+    found = set_aside(live_of(request).campaign)
     return {"items": [{**one, "item": items_of(request).view(one["item"])} for one in found]}

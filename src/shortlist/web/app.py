@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from shortlist import __version__
+from shortlist.campaign.database import Unwritable
 from shortlist.campaign.engine import Campaign
 from shortlist.types import ShortlistError
 from shortlist.web import accounts, api, files, owning, pages
@@ -47,7 +48,7 @@ def label_app(
         live = Live(campaign, people, control=control, lease=lease)
         app.state.live = live
         await live.start()
-        tasks = [asyncio.create_task(live.keep_leases())]
+        tasks = [asyncio.create_task(live.keep_leases()), asyncio.create_task(live.notice())]
         if worker:
             tasks.append(asyncio.create_task(Supervisor(live, worker).run()))
         try:
@@ -99,6 +100,11 @@ async def _refused(_: Request, error: Refused) -> Response:
     return _told(429, str(error), **{"Retry-After": str(wait)}) if error.retry_after else _told(401, str(error))
 
 
+async def _unwritable(_: Request, error: Any) -> Response:
+    """Nobody's mistake: pages keep what they have and send it again."""
+    return _told(503, str(error), **{"Retry-After": "1"})
+
+
 async def _mistake(_: Request, error: Any) -> Response:
     return _told(400, str(error))
 
@@ -112,6 +118,8 @@ async def _malformed(_: Request, error: Any) -> Response:
 async def _http(request: Request, error: Any) -> Response:
     if error.status_code == 401 and pages.wants_page(request):
         return pages.to_sign_in()
+    if error.status_code == 403 and pages.wants_page(request):
+        return pages.refused(request, str(error.detail))
     return _told(error.status_code, str(error.detail), **(error.headers or {}))
 
 
@@ -136,12 +144,14 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         413: "too large",
         422: "not what is described here",
         429: "too many wrong tries; Retry-After says how many seconds to wait",
+        503: "cannot be written down just now; send it again",
     }.items()
 }
 HANDLERS: dict[Any, Any] = {
     Closed: _closed,
     Unreadable: _unreadable,
     Refused: _refused,
+    Unwritable: _unwritable,
     ShortlistError: _mistake,
     RequestValidationError: _malformed,
     HTTPException: _http,

@@ -21,6 +21,9 @@ class Body(BaseModel):
 
 
 class AnswerBody(Body):
+    model_config = ConfigDict(
+        json_schema_extra={"example": {"question": 17, "kind": "label", "path": [-1, 3], "stage_seconds": [1.4, 2.1]}}
+    )
     question: Question
     kind: AnswerKind
     path: list[Number] = Field(default=[], max_length=64, description="one entry a stage: −1 for none, or the class")

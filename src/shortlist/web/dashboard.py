@@ -17,8 +17,6 @@ from shortlist.web.people.agreement import pairwise_agreement, team_kappa
 from shortlist.web.people.people import People
 from shortlist.web.people.schema import Trust
 
-TYPICAL = 50  # per cent
-
 
 def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
     """Everything the figures are drawn from."""
@@ -45,7 +43,7 @@ def speed(times: Timed) -> list[dict[str, Any]]:
     options, seconds = times.arrays
     for n in np.unique(options):
         took = seconds[options == n]
-        low, middle, high = np.percentile(took, [25, TYPICAL, 75])
+        low, middle, high = np.percentile(took, [25, 50, 75])
         found.append(
             {"options": int(n), "n": len(took), "median": float(middle), "low": float(low), "high": float(high)}
         )
@@ -55,13 +53,13 @@ def speed(times: Timed) -> list[dict[str, Any]]:
 def team(campaign: Campaign, people: People) -> dict[str, Any]:
     """Everybody: how much, how fast, how often like the others, and how they take a wrong list."""
     said = live(campaign.store.answers())
-    agreement, trust = pairwise_agreement(votes(campaign.store)), people.trust()
+    given, trust = votes(campaign.store), people.trust()
+    agreement, kappa = pairwise_agreement(given), team_kappa(given)
     by: dict[str, list[AnswerRow]] = defaultdict(list)
     for answer in said:
         by[answer.person].append(answer)
     known = {person.name: asdict(person) for person in people.everyone()}
     names = [*known, *(name for name in by if name not in known)]  # imports and simulations have no account
-    kappa = team_kappa(votes(campaign.store))
     return {
         "people": [
             {

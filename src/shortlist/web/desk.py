@@ -111,13 +111,15 @@ class Desk:
             self._lend(ticket, person, now)
         return [ticket.row for ticket in taken]
 
-    def renew(self, person: str, questions: Iterable[int]) -> None:
-        """The page shows or keeps these: they stay with the person, if nobody else has them."""
-        now = self.clock()
+    def renew(self, person: str, questions: Iterable[int]) -> list[int]:
+        """The page shows or keeps these: they stay with the person, if nobody else has them. Which do."""
+        now, renewed = self.clock(), []
         for id in questions:
             ticket = self._tickets.get(id)
             if ticket and (ticket.is_with(person, now) or ticket.is_free_for(person, now)):
                 self._lend(ticket, person, now)
+                renewed.append(id)
+        return renewed
 
     def _lend(self, ticket: Ticket, person: str, now: float) -> None:
         ticket.lent[person] = now + self.lease_seconds

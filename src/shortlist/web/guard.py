@@ -56,7 +56,8 @@ class Guard:
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
         longest = LONGEST_FILE if scope["path"] in self.files else self.longest
-        guarded = _with_headers(send, self.headers)
+        keep = "no-cache" if scope["path"].startswith("/static/") else "no-store"  # no-cache: kept, and asked about
+        guarded = _with_headers(send, {**self.headers, "Cache-Control": keep})
         if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
             await _refuse(guarded, 421, "this server does not answer to that name")
         elif _is_over(headers.get("content-length", ""), longest):
@@ -93,11 +94,8 @@ def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     async def sending(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
             there = {name.lower() for name, _ in message["headers"]}
-            more = {**headers, "Cache-Control": "no-store"}
-            message["headers"] = [
-                *message["headers"],
-                *((n.encode(), v.encode()) for n, v in more.items() if n.lower().encode() not in there),
-            ]
+            more = [(n.encode(), v.encode()) for n, v in headers.items() if n.lower().encode() not in there]
+            message["headers"] = [*message["headers"], *more]
         await send(message)
 
     return sending
@@ -177,6 +175,7 @@ async def signed_in(request: Request, person: Annotated[Person | None, Depends(a
     """Refuses everybody else; and what changes something has to come from our own page."""
     if person is None:
         raise HTTPException(401, "sign in first")
+    request.state.person = person
     csrf = getattr(request.state, "csrf", None)
     if csrf is not None and request.method not in ("GET", "HEAD"):
         given = request.headers.get("x-csrf-token", "")

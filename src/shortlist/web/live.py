@@ -7,34 +7,33 @@ process, which tells in `heard` what it does.
 from __future__ import annotations
 
 import asyncio
-import random
+import contextlib
 import time
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from shortlist.campaign import ledger
+from shortlist.campaign.database import Unwritable
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions import shown
 from shortlist.campaign.resolution import live
-from shortlist.campaign.schema import answers
 from shortlist.campaign.store import AnswerRow, QuestionRow, RoundRow
 from shortlist.campaign.timing import TIMED, Timed, timed
 from shortlist.costs import Seconds
 from shortlist.types import NONE, Answer, Question, ShortlistError
-from shortlist.web.controls import top_up
+from shortlist.web.controls import Controls
 from shortlist.web.desk import Closed, Desk
 from shortlist.web.people.people import People
-from shortlist.web.people.schema import Control, ControlAnswer
 from shortlist.web.review import decision_path
 from shortlist.web.scribe import Scribe
 
 AT_ONCE = 20  # questions a page may keep
 AHEAD = 10  # ahead questions handed out together, for everybody who is labelling
 LEASES_KEPT = 0.5  # seconds
+NOTICED = 2.0  # seconds until what others have written is seen
 PRESENT = 300.0  # seconds for which somebody counts as being there
 STALE = 2.0  # seconds after which the desk looks again what is open, if nobody has told it
 
@@ -77,7 +76,8 @@ class Totals:
 
 class Live:
     def __init__(self, campaign: Campaign, people: People, *, control: float = 0.0, lease: float | None = None) -> None:
-        self.campaign, self.people, self.control = campaign, people, control
+        self.campaign, self.people = campaign, people
+        self.controls = Controls(campaign, people, control)
         self.desk = Desk() if lease is None else Desk(lease)
         self.scribe = Scribe(campaign.record_each)
         self.doing = Doing()
@@ -90,22 +90,35 @@ class Live:
         self._fitted_at = 0  # stages
         self._looked = 0.0
         self._seen: dict[str, float] = {}  # person -> last heard of
+        self._last = 0  # the last answer that is known here
         self._look_lock = asyncio.Lock()
 
     async def start(self) -> None:
         """Read what is open and what has been said, and who had what before a restart."""
         self.totals, self.times = await self.scribe.do(lambda: (self._count(), timed(self.campaign.store)))
+        self._last = await self.scribe.do(self.campaign.store.last_answer)
         kept = self.people.leases(time.time())
         await self.look([(lease.question, lease.person, lease.until) for lease in kept])
 
     def close(self) -> None:
         self.scribe.close()
+        self._save_leases()
 
     async def recount(self) -> None:
         """Labels have come in another way: other questions may be open, and the round may be complete."""
         self.totals = await self.scribe.do(self._count)
         await self.look()
         self.poke.set()
+
+    async def notice(self) -> None:
+        """Whether another program has written answers, such as an import from the command line; until cancelled."""
+        while True:
+            await asyncio.sleep(NOTICED)
+            with contextlib.suppress(ShortlistError):
+                last = await self.scribe.do(self.campaign.store.last_answer)
+                if last > self._last:  # on the scribe's thread: whatever was written here is counted by now
+                    self._last = last
+                    await self.recount()
 
     # --- what is open ------------------------------------------------------------------------------------------
 
@@ -128,16 +141,8 @@ class Live:
     def _count(self) -> Totals:
         """Totals from the database. A correction costs what it costs, and answers nothing more."""
         store = self.campaign.store
-        lines, again = ledger.lines(store), store.corrections()
-        answered = Counter[str]()
-        for line in lines:
-            answered[line.purpose] += line.answers
-        answered.subtract(again)
-        paid = sum(n for purpose, n in answered.items() if purpose not in ("holdout", "import"))
-        return Totals(answered.total(), ledger.spent(lines), paid * self._one())
-
-    def _one(self) -> float:
-        return ledger.stage_charges(len(self.campaign.known.classes), (), True, self.campaign.query.cost)[0]
+        answered, labels = store.tally()
+        return Totals(answered, ledger.spent(ledger.lines(store)), labels * self.campaign.one)
 
     # --- questions ---------------------------------------------------------------------------------------------
 
@@ -145,7 +150,7 @@ class Live:
         """Up to n questions to keep ready beside those the page holds; ahead ones rather than none."""
         self._seen[person] = time.monotonic()
         held = [id for id in holding if id > 0]
-        self.desk.renew(person, held)
+        self._keep_leases(person, self.desk.renew(person, held))
         wanted = min(n, AT_ONCE) - len(holding)
         if wanted <= 0:
             return []
@@ -154,10 +159,11 @@ class Live:
         rows = self.desk.take(person, wanted, held)
         if not rows and not holding:
             rows = await self._ahead(person, wanted)
-        self._keep_leases(person, rows)
+        self._keep_leases(person, [row.id for row in rows])
         views: list[dict[str, Any]] = [self.view(row) for row in rows]
-        if rows and (control := self._control(person)) and -control.id not in holding:
-            views.insert(random.randrange(len(views) + 1), self._control_view(control))
+        if rows and self.controls.is_due():
+            control = await asyncio.to_thread(self.controls.draw, person, holding)
+            views[:0] = [] if control is None else [question_view(control)]
         return views
 
     async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
@@ -177,24 +183,27 @@ class Live:
         now = time.monotonic()
         return sum(now - seen < PRESENT for seen in list(self._seen.values()))
 
-    def _keep_leases(self, person: str, rows: Sequence[QuestionRow]) -> None:
+    def _keep_leases(self, person: str, questions: Iterable[int]) -> None:
         """Written down a little later, many together: they are for a restart, and nobody waits for them."""
         until = time.time() + self.desk.lease_seconds
-        self._unkept |= {(row.id, person): until for row in rows}
+        self._unkept |= {(id, person): until for id in questions}
 
     async def keep_leases(self) -> None:
         """What is lent is written down twice a second, until cancelled."""
         while True:
             await asyncio.sleep(LEASES_KEPT)
-            kept, self._unkept = self._unkept, {}
-            if kept:
-                rows = [(question, person, until) for (question, person), until in kept.items()]
-                await asyncio.to_thread(self.people.save_leases, rows)
+            await asyncio.to_thread(self._save_leases)
+
+    def _save_leases(self) -> None:
+        kept, self._unkept = self._unkept, {}
+        rows = [(question, person, until) for (question, person), until in kept.items()]
+        with contextlib.suppress(Unwritable):  # they are a courtesy: who answers is asked whose the question is
+            self.people.save_leases(rows)
 
     async def question(self, id: int, person: str) -> dict[str, Any]:
         """A question this person has answered or has in hand, with what they said."""
         if id < 0:
-            return self._control_again(-id, person)
+            return question_view(*await asyncio.to_thread(self.controls.again, -id, person))
         row, said = await self.scribe.do(lambda: self._read_question(id))
         mine = next((a for a in reversed(live(said)) if a.person == person), None)
         if row is None or (mine is None and not self.desk.is_with(id, person)):
@@ -207,7 +216,7 @@ class Live:
 
     def view(self, row: QuestionRow, answer: AnswerRow | None = None) -> dict[str, Any]:
         """What a page needs to ask it."""
-        return _view(shown(row, self.campaign.known), None if answer is None else self.answer_view(answer))
+        return question_view(shown(row, self.campaign.known), None if answer is None else self.answer_view(answer))
 
     def answer_view(self, row: AnswerRow) -> dict[str, Any]:
         classes = self.campaign.known.dataset_class
@@ -215,8 +224,9 @@ class Live:
         return {"id": row.id, "question": row.question, "kind": row.kind, "path": path, "note": row.note, "at": row.at}
 
     def release(self, person: str, questions: Sequence[int]) -> None:
+        """Others may have them."""
         self.desk.release(person, questions)
-        self.people.drop_leases([(id, person) for id in questions])
+        self._unkept |= {(id, person): 0.0 for id in questions}  # until 1970: kept no more
 
     # --- answers -----------------------------------------------------------------------------------------------
 
@@ -224,7 +234,8 @@ class Live:
         """Write it down; when this returns its number it is safe."""
         self._seen[person] = time.monotonic()
         if said.question < 0:
-            return self._answer_control(person, said)
+            await asyncio.to_thread(self.controls.answer, person, said.by(person))
+            return said.question
         row: QuestionRow | None
         try:
             if said.supersedes is None and not said.final:
@@ -236,6 +247,7 @@ class Live:
             if (before := await self._said_before(person, said)) is None:
                 raise
             return before
+        self._last = max(self._last, number)
         self.desk.answered(said.question, person, final=said.final)
         if row is not None:
             self._add(row, said)
@@ -259,8 +271,8 @@ class Live:
             self.times.add(row, said.stage_seconds)
         if is_paid:
             self.totals.cost += ledger.charge(row, said.by(""), cost)
-        if is_paid and is_new:
-            self.totals.conventional += self._one()
+        if is_paid and is_new and said.kind == "label":
+            self.totals.conventional += self.campaign.one
 
     async def decide(self, person: str, question: int, kind: Any, label: int | None, note: str | None) -> int:
         """An owner's last word on an item, in place of what they said before."""
@@ -275,64 +287,12 @@ class Live:
 
     async def mine(self, person: str, limit: int) -> list[dict[str, Any]]:
         """This person's answers that still stand, newest first."""
-        store = self.campaign.store
-        said = await self.scribe.do(lambda: store.answers(answers.c.person == person))
-        return [self.answer_view(a) for a in reversed(live(said)[-limit:])]
-
-    # --- control questions -------------------------------------------------------------------------------------
-
-    def _control(self, person: str) -> Control | None:
-        if not self.control or random.random() >= self.control:
-            return None
-        return self.people.next_control(person)
-
-    def _control_view(self, control: Control) -> dict[str, Any]:
-        """Looks like any other question: a list, and all other classes behind "None of the above"."""
-        known = self.campaign.known
-        classes = tuple(int(known.dataset_class[c]) for c in control.classes)
-        asked = Question(
-            id=-control.id,
-            round=self._round.number,
-            item=int(known.positions[control.item]),
-            key=known.keys[control.item],
-            purpose="query",
-            classes=classes,
-            cuts=(len(classes),),
-            n_classes=len(known.classes),
-        )
-        return _view(asked, None)
-
-    def _control_again(self, id: int, person: str) -> dict[str, Any]:
-        """Gone back to like any other question; what is said then is taken, and the first answer counts."""
-        control, answer = self.people.control(id), self.people.control_answer(id, person)
-        if control is None:
-            raise Closed(f"question {-id} is not yours")
-        view = self._control_view(control)
-        return view if answer is None else {**view, "answer": self._control_said(control, answer)}
-
-    def _control_said(self, control: Control, answer: ControlAnswer) -> dict[str, Any]:
-        misses = 0 if answer.kind in ("skip", "unreadable") or answer.said in control.classes else 1
-        label = [] if answer.said is None else [int(self.campaign.known.dataset_class[answer.said])]
-        path = [NONE] * (misses + (answer.kind == "none")) + label
-        return {"id": -control.id, "question": -control.id, "kind": answer.kind, "path": path, "note": None}
-
-    def _answer_control(self, person: str, said: Said) -> int:
-        if self.people.control_answer(-said.question, person) is not None:
-            return said.question
-        chosen = said.path[-1] if said.kind == "label" and said.path else None
-        own = None if chosen is None else self._own_class(chosen)
-        self.people.answer_control(-said.question, person, own, said.kind, said.stage_seconds or (), time.time())
-        return said.question
-
-    def _own_class(self, cls: int) -> int:
-        known = self.campaign.known
-        if not 0 <= cls < len(known.class_of):
-            raise ShortlistError(f"answer: there is no class {cls}; there are {len(known.class_of)}")
-        return int(known.class_of[cls])
+        said = await asyncio.to_thread(self.campaign.store.answers_of, person, limit)
+        return [self.answer_view(a) for a in said]
 
     # --- what there is to say ----------------------------------------------------------------------------------
 
-    async def progress(self, person: str) -> dict[str, Any]:
+    def progress(self) -> dict[str, Any]:
         self._fit()
         saved = self.totals.conventional - self.totals.cost
         unit = "seconds" if isinstance(self.campaign.query.cost, Seconds) else "bits"
@@ -367,11 +327,11 @@ class Live:
         """The worker has said what it does: other questions may be open now."""
         self.doing = Doing(str(message["state"]), str(message.get("words", "")), message.get("error"))
         await self.look()
-        if self.control and self.doing.state == "waiting":
-            await self.scribe.do(lambda: top_up(self.campaign, self.people, np.random.default_rng()))
+        if self.doing.state == "waiting":
+            await asyncio.to_thread(self.controls.top_up, np.random.default_rng())
 
 
-def _view(question: Question, answer: dict[str, Any] | None) -> dict[str, Any]:
+def question_view(question: Question, answer: dict[str, Any] | None = None) -> dict[str, Any]:
     return {
         "id": question.id,
         "round": question.round,

@@ -28,6 +28,13 @@ def wants_page(request: Request) -> bool:
     return request.method == "GET" and not request.url.path.startswith("/api/")
 
 
+def refused(request: Request, words: str) -> Response:
+    """For who is signed in and may not see a page."""
+    told = page(request, "refused", getattr(request.state, "person", None), words=words)
+    told.status_code = 403
+    return told
+
+
 def to_sign_in() -> Response:
     return RedirectResponse("/sign-in", 303)
 

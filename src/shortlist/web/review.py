@@ -7,9 +7,10 @@ from typing import Any
 
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.overlap import rule_of
+from shortlist.campaign.questions import shown
 from shortlist.campaign.resolution import live, resolve
 from shortlist.campaign.store import AnswerRow
-from shortlist.types import ShortlistError
+from shortlist.types import NONE, ShortlistError
 
 MOST = 500  # shown at once
 
@@ -62,8 +63,6 @@ def _vote(campaign: Campaign, vote: AnswerRow) -> dict[str, Any]:
 
 def decision_path(campaign: Campaign, question: int, kind: str, label: int | None) -> tuple[int, ...]:
     """The way through a question's stages that ends in what was decided."""
-    from shortlist.campaign.questions import shown
-
     row = campaign.store.questions_by_id([question]).get(question)
     if row is None:
         raise ShortlistError(f"question {question}: there is none such")
@@ -71,5 +70,6 @@ def decision_path(campaign: Campaign, question: int, kind: str, label: int | Non
     if kind == "label":
         if label is None:
             raise ShortlistError("decision: a label is missing")
-        return asked.path_to(label)
-    return (-1,) * len(asked.stages) if kind == "none" else ()
+        misses = asked.path_to(label).count(NONE)
+        return (NONE,) * misses + (label,)  # also one that the question would not have asked about
+    return (NONE,) * len(asked.stages) if kind == "none" else ()

@@ -25,6 +25,7 @@ class Scribe:
     def __init__(self, record: Callable[[Sequence[Answer]], list[int | ShortlistError]]) -> None:
         self.record = record
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed = False
         self._busy = False  # answers come faster than they are written one by one
         self._thread = threading.Thread(target=self._work, name="scribe", daemon=True)
         self._thread.start()
@@ -38,11 +39,14 @@ class Scribe:
         return result
 
     def close(self) -> None:
-        """Everything that was asked for is written first."""
+        """Everything that was asked for is written first; what comes after is refused."""
+        self._closed = True
         self._jobs.put(None)
         self._thread.join()
 
     def _put(self, what: Any) -> asyncio.Future[Any]:
+        if self._closed:
+            raise ShortlistError("the server is stopping")
         loop = asyncio.get_running_loop()
         job = _Job(what, loop, loop.create_future())
         self._jobs.put(job)

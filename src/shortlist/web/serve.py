@@ -51,7 +51,7 @@ def serve(
         owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
         link = f"{place}/start/{people.start_link(owner)}"
         app = label_app(campaign, people, worker=worker, hosts=hosts_of(host), control=control)
-        say(f"labelling {folder.name} at {place}")
+        say(f"labelling {folder} at {place}")
         say(f"open it as {owner}: {link}   (this link works once; Ctrl-C stops, and nothing is lost)")
         if browser:
             threading.Timer(1.0, lambda: webbrowser.open(link)).start()

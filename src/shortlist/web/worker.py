@@ -19,7 +19,7 @@ from shortlist.campaign.engine import Campaign, Step
 from shortlist.types import ShortlistError
 
 LOOK_SECONDS = 1.0  # how often it looks by itself whether answers have come
-AGAIN_SECONDS = 5.0  # how soon it tries again what has failed
+AGAIN_SECONDS = 5.0  # how soon it tries again what has failed, or looks once the campaign is over
 
 WORDS = {
     "select": "choosing what to ask next: {}",
@@ -31,25 +31,30 @@ WORDS = {
 }
 
 
-def work(
-    make: Callable[[Callable[[Step], None]], Campaign], lines: TextIO = sys.stdin, out: TextIO = sys.stdout
-) -> None:
+def apart(out: TextIO) -> TextIO:
+    """Where `out` leads, for us alone: whatever a library prints goes to the log instead."""
+    ours = os.fdopen(os.dup(out.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), out.fileno())
+    return ours
+
+
+def work(make: Callable[[Callable[[Step], None]], Campaign], lines: TextIO, out: TextIO) -> None:
     """Advance the campaign whenever it can be, for as long as somebody listens."""
     os.nice(19)
     pokes, voice = listen(lines), Voice(out)
     campaign: Campaign | None = None
     reader: threading.Thread | None = None
     while True:
-        wait = LOOK_SECONDS
         try:
             campaign = campaign or make(voice.step)
             while campaign.advance():
                 voice.say("working")
             ending = campaign.ending
             voice.say("over" if ending else "waiting", ending or "")
+            wait = AGAIN_SECONDS if ending else LOOK_SECONDS  # corrections alone come then
             reader = reader or read_ahead(campaign)
         except ShortlistError as error:
-            voice.say("failed", error=str(error))
+            voice.say("failed", error=f"The worker cannot go on, and tries again: {error}.")
             wait = AGAIN_SECONDS
         wait_for(pokes, wait)
 

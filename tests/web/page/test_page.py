@@ -536,3 +536,19 @@ def test_who_goes_away_asks_for_nothing_more_and_keeps_no_question(visit: Visit)
     page.keyboard.press("Shift")
     page.clock.fast_forward(16_000)
     until(lambda: len(world.fetched) > before)
+
+
+# ---- pictures and the connection
+
+
+def test_an_outage_is_no_broken_picture(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.route("**/api/items/*", lambda route: route.abort())
+    page.reload()
+    page.wait_for_selector("text=No connection. The picture comes as soon as the server answers again.")
+    assert page.locator("text=set it aside").count() == 0
+    page.unroute("**/api/items/*")
+    page.wait_for_selector("#desk[data-ready=true] #item-body img")
+    page.keyboard.press("1")
+    until(lambda: len(said(world)) == 1)

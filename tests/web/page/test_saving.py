@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.web.page.conftest import Visit
+from tests.web.page.stub import World
 from tests.web.page.test_page import CAT, DOG, FOX, press, said, until
-from tests.web.page.worlds import animals
+from tests.web.page.worlds import ANIMALS, animals, question
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -157,3 +158,24 @@ def test_two_tabs_never_send_an_answer_twice(visit: Visit) -> None:
     page.wait_for_selector("#saving[data-phase=saved]", timeout=15_000)
     other.wait_for_selector("#saving[data-phase=saved]", timeout=15_000)
     assert said(world) == [(1, "label", [CAT])]
+
+
+def test_a_long_trouble_piles_up_no_more_than_the_server_takes_back(visit: Visit) -> None:
+    """Posts fail while everything else works: answers wait, new questions stop coming, and in the end all are saved."""
+    world = World(
+        names=ANIMALS, questions=[question(i, classes=[0, 1], cuts=[2]) for i in range(1, 60)], failing=10_000
+    )
+    page = visit(world)
+    for _ in range(100):
+        if page.locator("#desk[data-ready=true]").count():
+            page.keyboard.press("1")
+        page.wait_for_timeout(150)
+        if world.fetched and world.fetched[-1][0] == 20 and page.is_visible("#waiting"):
+            break
+    n = waiting(page)
+    assert 16 <= n <= 20
+    assert all(asked <= 20 and len(held) <= 40 for asked, held in world.fetched)
+    world.failing = 0
+    page.click("#save-now")
+    until(lambda: len(world.answers) >= n, seconds=20)
+    assert len({answer["question"] for answer in world.answers}) == len(world.answers)

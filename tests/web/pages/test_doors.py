@@ -129,3 +129,11 @@ def test_what_will_not_do_is_said_at_its_field(fresh: Site, visit: Visit) -> Non
 
 def test_a_link_that_never_was_says_so(fresh: Site, visit: Visit) -> None:
     assert "does not work any more" in visit(fresh, "/join/nonsense", None).inner_text("h1")
+
+
+def test_an_annotator_is_told_that_a_page_is_not_for_them(fresh: Site, visit: Visit) -> None:
+    page = visit(fresh, "/dashboard", "bo")
+    assert page.inner_text("h1") == "This page is not for you"
+    assert "Only an owner of the campaign may do this." in page.inner_text("main")
+    page.click("text=Go on to label")
+    page.wait_for_url("**/")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from shortlist.campaign.formats.rows import Column, Row, Sheet
 from shortlist.types import ShortlistError
 
 _FORMULAS = tuple("=+-@\t\r")
-_LONGEST_CELL = 1 << 30  # a list of 10,000 options is longer than Python's 128 KiB
+csv.field_size_limit(1 << 30)  # bytes of a cell; of the whole process, so it is said once
 
 
 def write(sheet: Sheet, path: Path) -> int:
@@ -71,7 +70,7 @@ def read_spreadsheet(path: Path) -> Iterator[Given]:
 
 
 def _read(path: Path, told: Callable[[str], str]) -> Iterator[Given]:
-    with path.open(newline="", encoding="utf-8-sig") as file, _long_cells():
+    with path.open(newline="", encoding="utf-8-sig") as file:
         reader = csv.DictReader(file, restkey="", strict=True)
         try:
             check_columns(path, reader.fieldnames or [])
@@ -87,12 +86,3 @@ def _given(at: str, row: Mapping[Any, Any], told: Callable[[str], str]) -> Given
         raise ShortlistError(f"{at} has more cells than the first row has names")
     key, label, person = (told(row.get(name) or "") for name in ("key", "label", "person"))
     return given(at, key, label, person, row.get("seconds"))
-
-
-@contextmanager
-def _long_cells() -> Iterator[None]:
-    before = csv.field_size_limit(_LONGEST_CELL)
-    try:
-        yield
-    finally:
-        csv.field_size_limit(before)

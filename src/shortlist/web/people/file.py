@@ -12,8 +12,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from shortlist.campaign.database import Kind, connect, opening
-from shortlist.types import ShortlistError
+from shortlist.campaign.database import Kind, Unwritable, connect, opening
 from shortlist.web.people.schema import SCHEMA_VERSION, tables
 
 NAME = "people.db"
@@ -65,7 +64,7 @@ class PeopleFile:
                 c.exec_driver_sql("BEGIN IMMEDIATE")  # what is read in it still holds when it is acted on
                 yield c
         except sa.exc.OperationalError as error:
-            raise ShortlistError(f"{self.path}: cannot be written ({error.orig})") from None
+            raise Unwritable(self.path, error) from None
 
 
 def _shut(path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite import insert
@@ -12,7 +12,6 @@ from shortlist.web.people.schema import Lease, leases
 
 _NEW = insert(leases)
 _SAVE = _NEW.on_conflict_do_update(index_elements=["question", "person"], set_={"until": _NEW.excluded.until})
-_DROP = leases.delete().where(leases.c.question == sa.bindparam("q"), leases.c.person == sa.bindparam("p"))
 
 
 class Leases(PeopleFile):
@@ -23,12 +22,6 @@ class Leases(PeopleFile):
         if rows:
             with self._jotting() as c:
                 c.execute(_SAVE, [{"question": q, "person": p, "until": until} for q, p, until in rows])
-
-    def drop_leases(self, pairs: Iterable[tuple[int, str]]) -> None:
-        """Take back (question, person)."""
-        if dropped := [{"q": question, "p": person} for question, person in pairs]:
-            with self._jotting() as c:
-                c.execute(_DROP, dropped)
 
     def leases(self, now: float) -> list[Lease]:
         """Those that still hold; the others are cleared away."""

@@ -187,6 +187,7 @@ function example(described, given) {
   const schema = resolved(described, given);
   if (schema.default !== undefined && schema.default !== null) return schema.default;
   if (schema.enum) return schema.enum[0];
+  if (schema.example) return schema.example;
   if (schema.anyOf) return example(described, schema.anyOf[0]);
   if (schema.type === "array") return [example(described, schema.items ?? {})];
   if (schema.properties) {

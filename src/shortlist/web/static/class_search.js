@@ -74,11 +74,11 @@ export class ClassIndex {
   search(query, candidates, limit = 50) {
     const text = fold(query);
     if (!text) return { hits: Array.prototype.slice.call(candidates, 0, limit), total: candidates.length };
-    const wanted = new Wanted(text);
+    const wanted = new Wanted(text, query.trim());
     const ranks = new Int32Array(candidates.length).fill(-1);
-    let total = this.#rank(candidates, ranks, wanted.letters, (name) => wanted.plainRank(name));
+    let total = this.#rank(candidates, ranks, wanted, (name) => wanted.plainRank(name));
     if (total < limit && text.length > 1) {
-      total += this.#rank(candidates, ranks, wanted.letters, (name) => wanted.fuzzyRank(name));
+      total += this.#rank(candidates, ranks, wanted, (name) => wanted.fuzzyRank(name));
     }
     return { hits: best(ranks, limit).map((at) => candidates[at]), total };
   }
@@ -88,18 +88,20 @@ export class ClassIndex {
     const text = fold(query);
     if (!text) return [];
     const name = foldWithMap(this.names[cls]);
-    return joined(new Wanted(text).spans(name.text).map(([a, b]) => [name.from[a], name.to[b - 1]]));
+    return joined(new Wanted(text, query.trim()).spans(name.text).map(([a, b]) => [name.from[a], name.to[b - 1]]));
   }
 
   /** Give a rank to those that have none yet; how many got one. */
-  #rank(candidates, ranks, letters, rankOf) {
-    const mask = letterMask(letters);
+  #rank(candidates, ranks, wanted, rankOf) {
+    const mask = letterMask(wanted.letters);
     let found = 0;
     for (let at = 0; at < candidates.length; at++) {
       const cls = candidates[at];
       if (ranks[at] >= 0 || (this.masks[cls] & mask) !== mask) continue;
-      ranks[at] = rankOf(this.folded[cls]);
-      if (ranks[at] >= 0) found++;
+      const rank = rankOf(this.folded[cls]);
+      if (rank < 0) continue;
+      ranks[at] = 2 * rank + !this.names[cls].includes(wanted.typed); // é before e, a before A
+      found++;
     }
     return found;
   }
@@ -107,8 +109,9 @@ export class ClassIndex {
 
 /** A folded query, and how well it fits a folded name that has a blank before it. Lower ranks are better. */
 class Wanted {
-  constructor(text) {
+  constructor(text, typed) {
     this.text = text;
+    this.typed = typed;
     this.letters = text.replaceAll(" ", "");
     this.start = ` ${text}`;
     this.starts = text.includes(" ") ? text.split(" ").map((word) => ` ${word}`) : null;
@@ -119,7 +122,7 @@ class Wanted {
     return tier < 0 ? -1 : tier * LENGTHS + Math.min(name.length, LENGTHS - 1);
   }
 
-  /** By how close together the letters lie. */
+  /** By where a word begins with them, and how close together the letters lie. */
   fuzzyRank(name) {
     const { letters } = this;
     let at = 0;
@@ -129,7 +132,8 @@ class Wanted {
       if (at < 0) return -1;
       if (i === 0) first = at;
     }
-    return FUZZY * LENGTHS + Math.min(at - first, LENGTHS - 1);
+    const inside = name[first - 1] === " " ? 0 : LENGTHS / 2;
+    return FUZZY * LENGTHS + inside + Math.min(at - first, LENGTHS / 2 - 1);
   }
 
   /** The parts of a folded name, without a blank before it, that match. */
@@ -165,7 +169,7 @@ class Wanted {
 
 /** Where the lowest ranks are, at most `limit`: by counting, so that 10,000 hits need not be sorted. */
 function best(ranks, limit) {
-  const counts = new Uint32Array((FUZZY + 1) * LENGTHS);
+  const counts = new Uint32Array(2 * (FUZZY + 1) * LENGTHS);
   for (const rank of ranks) if (rank >= 0) counts[rank]++;
   let worst = 0;
   for (let seen = counts[0]; seen < limit && worst < counts.length - 1; ) seen += counts[++worst];

@@ -9,7 +9,7 @@ const TWO_COLUMNS = 10; // so many options no longer fit below each other
 const TWO_COLUMNS_LOW = 5; // nor so many in a low window: an option that has to be scrolled to is read too late
 
 export class Desk {
-  /** @param on {choose(cls), none(), leaveSearch()} */
+  /** @param on {choose(cls), none()} */
   constructor(on) {
     this.on = on;
     this.root = $("desk");

@@ -78,7 +78,7 @@ export function coverage(data) {
     .map((round) => ({ x: round.number, y: 100 * (1 - round.alpha) }));
   const end = held.points.at(-1);
   return {
-    note: end ? [strong(percent(end.y)), aim.length ? ` held the answer; the aim, 1 − α, was ${percent(aim.at(-1).y)}.` : " held the answer."] : [],
+    note: end ? [strong(percent(end.y)), aim.length ? ` held the answer; 1 − α is ${percent(aim.at(-1).y)}. ${EMPTY}` : " held the answer."] : [],
     about: end ? `${percent(end.y)} in round ${end.x}${aim.length ? `, aim ${percent(aim.at(-1).y)}` : ""}.` : "",
     empty: noLists(data),
     x: rounds,
@@ -123,6 +123,7 @@ export function speed(data) {
   };
 }
 
+const EMPTY = "Where no class is likely enough all are shown, which holds it and counts as a miss for α.";
 const noLists = (data) =>
   data.rounds.length > 1 ? "No shortlists were asked." : "Shortlists begin with round 2, when there is a model.";
 

@@ -12,7 +12,7 @@ export function fillWaiting(progress, { trouble, canUndo, waiting }) {
   const [title, sentence] = words.waiting(progress, trouble);
   if ($("waiting-title").textContent !== title) $("waiting-title").textContent = title;
   if ($("waiting-words").textContent !== sentence) $("waiting-words").textContent = sentence;
-  $("waiting").dataset.calm = String(Boolean(progress?.error || trouble) || progress?.state === "paused");
+  $("waiting").dataset.calm = String(Boolean(progress?.error || trouble));
   $("waiting-hint").textContent = kept(waiting);
   $("waiting-undo").hidden = !canUndo || trouble !== null;
   $("waiting-sign-in").hidden = !trouble?.signedOut;

@@ -1,5 +1,6 @@
 // The item: an image, a text or a vector, as large as there is room.
 
+const RETRY = 2_000; // milliseconds
 const SMALL = 128; // pixels; images with fewer are shown with crisp pixels
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -53,14 +54,29 @@ export class ItemView {
     try {
       if (!(image.complete && image.naturalWidth > 0)) await prepared.ready;
     } catch {
-      if (turn === this.#turn) this.#failed();
-      return turn === this.#turn ? false : null;
+      return this.#without(prepared, turn);
     }
     if (turn !== this.#turn) return null;
     image.classList.toggle("crisp", Math.max(image.naturalWidth, image.naturalHeight) < SMALL);
     image.classList.toggle("tall", image.naturalHeight > image.naturalWidth);
     this.body.replaceChildren(image);
     return true;
+  }
+
+  /** No picture has come. The server says whether there is one; if it says nothing, it is asked again. */
+  async #without(prepared, turn) {
+    while (turn === this.#turn) {
+      const status = await fetch(prepared.image.src, { cache: "no-store" }).then((got) => got.status, () => 0);
+      if (turn !== this.#turn) return null;
+      if (status === 404 || (status === 200 && prepared.again)) {
+        this.#failed();
+        return false;
+      }
+      if (status === 200) return this.show({ ...prepare(prepared.question), again: true });
+      this.body.replaceChildren(line("item-loading", "No connection. The picture comes as soon as the server answers again."));
+      await new Promise((done) => setTimeout(done, RETRY));
+    }
+    return null;
   }
 
   #failed() {

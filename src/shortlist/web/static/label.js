@@ -17,6 +17,8 @@ import { Trail } from "./trail.js";
 import { plural } from "./words.js";
 
 const POLL = 2_000; // milliseconds, while there is no question
+const MOST_ASKED = 20; // questions, as the server has it
+const MOST_HELD = 40;
 const REFRESH = 15_000; // milliseconds, while there is one: others answer too
 const $ = (id) => document.getElementById(id);
 const { campaign, person } = document.body.dataset;
@@ -112,10 +114,15 @@ class LabellingPage {
     this.#onwards();
   }
 
-  /** `holding` has what waits to be sent as well: those are mine, and must not be dealt to me again. */
   #send(answer) {
-    const waiting = this.outbox.questions.filter((id) => id !== answer.question);
-    return api.answer({ ...answer, n: READY + waiting.length, holding: [...new Set([...this.hand.ids, ...waiting])] });
+    return api.answer({ ...answer, ...this.#need(answer.question) });
+  }
+
+  /** `holding` has what waits to be sent as well: it must not be dealt to me again. Much that waits is enough for now. */
+  #need(sent = null) {
+    const waiting = this.outbox.questions.filter((id) => id !== sent);
+    const holding = [...new Set([...this.hand.ids, ...waiting])].slice(0, MOST_HELD);
+    return { n: Math.min(READY + waiting.length, MOST_ASKED), holding };
   }
 
   // ---- what is on the desk
@@ -245,10 +252,8 @@ class LabellingPage {
   }
 
   async #fetch() {
-    if (this.hand.size >= READY) return;
-    const waiting = this.outbox.questions;
-    const holding = [...new Set([...this.hand.ids, ...waiting])];
-    const { questions, progress } = await api.questions(READY + waiting.length, holding);
+    const { n, holding } = this.#need();
+    const { questions, progress } = await api.questions(n, holding);
     this.#deal(questions);
     this.#heard(progress);
   }
@@ -263,9 +268,9 @@ class LabellingPage {
   async #refresh() {
     if (document.hidden || !this.sitting) return;
     try {
-      this.#heard(await api.status());
-      // Who has gone away keeps nothing: what is not asked for again goes back to the others
-      if (this.progress.state !== "over" && !this.sitting?.watch.isIdle) await this.#fetch();
+      // To ask for questions keeps those one has. Who has gone away keeps nothing: the others get them
+      if (this.sitting.watch.isIdle) this.#heard(await api.status());
+      else await this.#fetch();
     } catch (error) {
       this.#unheard(error);
     }

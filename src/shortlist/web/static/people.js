@@ -13,9 +13,12 @@ import { amount, count, minutes, plural } from "./words.js";
 const me = document.body.dataset.person;
 const place = byId("message");
 
+const LOCAL = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
 onSubmit(byId("invite-form"), byId("invite-message"), async ({ role, hours }) => {
   const { link } = await call("POST", "/api/invitations", { role, hours: Number(hours) });
-  const hint = "Send it to one person. It is shown only now, and works once.";
+  const only = LOCAL.has(location.hostname) ? " From another machine it works only if the server was started with --host." : "";
+  const hint = `Send it to one person. It is shown only now, and works once.${only}`;
   showOnce(byId("invite-link"), { label: `Link for one ${role}`, text: link, hint });
   await showInvitations();
 });

@@ -22,15 +22,16 @@ export function saved(progress) {
 /** What is happening, in a line. */
 export function doing(progress, ahead) {
   if (!progress) return "";
-  if (progress.error) return `The model's worker has stopped: ${progress.error} Answers are still saved.`;
+  if (progress.error) return `${progress.error} Answers are still saved.`;
   const round = `Round ${progress.round}`;
-  if (progress.state === "paused") return `${round}: paused. Answers are still saved.`;
   if (progress.state === "over") return progress.ending ? `Over: ${progress.ending}` : "The campaign is over.";
   if (progress.state === "working") {
     const work = progress.doing || "training";
     return ahead ? `${round}: ${work}. You are answering ahead while the model trains.` : `${round}: ${work}.`;
   }
   if (progress.state === "calibrating") return `${round}: calibrating. These answers decide how short the lists can be.`;
+  if (progress.round === 0) return "First some items that only tell how good the model is: all classes are shown.";
+  if (progress.round === 1) return "The first round teaches the first model: all classes are shown. Lists come after it.";
   return `${round}: asking.`;
 }
 
@@ -40,8 +41,7 @@ export function waiting(progress, trouble) {
   if (trouble?.passing) return ["No connection", "The page goes on by itself as soon as the server answers again."];
   if (trouble) return ["The server refused", `${capital(trouble.message)}.`];
   if (!progress) return ["One moment", "The first questions are on their way."];
-  if (progress.error) return ["The worker has stopped", `${progress.error} The campaign's owner has to look at it.`];
-  if (progress.state === "paused") return ["Paused", "The campaign has been paused. It goes on by itself from here."];
+  if (progress.error) return ["The model's worker has trouble", `${progress.error} If it lasts, the owner has to look at it.`];
   if (progress.state === "working") {
     return ["The model is learning", `${capital(progress.doing || "training")}. The next questions come by themselves.`];
   }

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from shortlist.campaign.database import Unwritable
 from shortlist.types import ShortlistError
 from shortlist.web.guard import HEADERS, Guard
 from shortlist.web.study.folder import open_study
@@ -248,4 +249,5 @@ def _unreadable(request: Request, error: Exception) -> Response:
 
 
 def _impossible(request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 409 if isinstance(error, OutOfTurn) else 422)
+    status = 409 if isinstance(error, OutOfTurn) else 503 if isinstance(error, Unwritable) else 422
+    return JSONResponse({"error": str(error)}, status)

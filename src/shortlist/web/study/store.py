@@ -19,7 +19,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shortlist.campaign.database import Kind, connect, opening
+from shortlist.campaign.database import Kind, Unwritable, connect, opening
 from shortlist.types import ShortlistError
 from shortlist.web.study.plan import Item, counts, next_group, order_for
 from shortlist.web.study.schema import VERSION, answers, classes, items, meta, people, shown, tables
@@ -87,7 +87,7 @@ class StudyStore:
                 yield c
                 c.commit()
         except sa.exc.OperationalError as error:
-            raise ShortlistError(f"{self.path}: cannot be written ({error.orig})") from None
+            raise Unwritable(self.path, error) from None
 
     # --- what is shown -------------------------------------------------------------------------------------------
 
