@@ -367,3 +367,15 @@ def test_many_rows_in_several_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(rows_module, "CHUNK", 7)
     assert (rows_of(tmp_path / "run", what="all"), rows_of(tmp_path / "run", what="answers")) == whole
     assert np.isfinite([row["cost"] for row in whole[1]]).all()
+
+
+def test_what_belongs_to_the_campaign_is_not_written_over(tmp_path: Path) -> None:
+    run(tmp_path / "run")
+    before = (tmp_path / "run" / "campaign.db").read_bytes()
+    for name in ("campaign.db", "campaign.toml", "people.db", "server.lock"):
+        with pytest.raises(ShortlistError, match=f"{name}: belongs to the campaign; choose another name"):
+            export(tmp_path / "run", tmp_path / "run" / name, format="csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(ShortlistError, match="is no ordinary file"):
+        export(tmp_path / "run", tmp_path / "folder.csv")
+    assert (tmp_path / "run" / "campaign.db").read_bytes() == before

@@ -138,7 +138,7 @@ def test_lost_items_or_classes_are_refused_and_nothing_is_written(tmp_path: Path
     run(tmp_path, DATA, rounds=1)
     before = hashes(tmp_path)
     fewer = reordered(DATA, np.arange(30))
-    with pytest.raises(ShortlistError, match=r"no longer has items .*10, first 'item30'.*is it another dataset"):
+    with pytest.raises(ShortlistError, match=r"no longer has items .*10, first 'item30'.*put them back"):
         campaign(tmp_path, fewer, model=model_of(fewer))
     more_and_fewer = Arrays(np.zeros((41, 1)), keys=[*DATA.keys, "item40"], classes=["c0", "c1"])
     with pytest.raises(ShortlistError, match=r"no longer has classes .*3, first 'c2'"):

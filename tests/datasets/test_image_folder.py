@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -271,3 +272,20 @@ def test_the_header_of_a_file_tells_whether_it_is_an_image(tmp_path: Path) -> No
     assert header_problem(tmp_path / "good.png") is None
     for name in ("empty.png", "none.png"):
         assert f"{name}: cannot be read as an image" in (header_problem(tmp_path / name) or "")
+
+
+def test_a_pipe_is_no_image_and_not_waited_for(tmp_path: Path) -> None:
+    pets(tmp_path)
+    os.mkfifo(tmp_path / "cat" / "pipe.png")
+    folder = ImageFolder(tmp_path, size=8, strict=False)
+    assert folder.inputs.shape[0] == len(folder.keys)
+    assert "is no ordinary file" in folder.unreadable["cat/pipe.png"]
+    assert "is no ordinary file" in (header_problem(tmp_path / "cat" / "pipe.png") or "")
+
+
+def test_a_name_that_is_no_text_is_told(tmp_path: Path) -> None:
+    pets(tmp_path)
+    save(tmp_path / "cat" / "bad.png")
+    os.rename(os.fsencode(tmp_path / "cat" / "bad.png"), os.fsencode(tmp_path / "cat") + b"/bad\xff.png")  # noqa: PTH104
+    with pytest.raises(ShortlistError, match=r"'cat/bad\\udcff\.png' is no text \(not UTF-8\); rename it"):
+        ImageFolder(tmp_path)

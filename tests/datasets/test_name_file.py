@@ -52,3 +52,12 @@ def test_refusals_name_the_line(tmp_path: Path, name: str, content: bytes | None
         (tmp_path / name).write_bytes(content)
     with pytest.raises(ShortlistError, match=re.escape(sentence)):
         as_classes(tmp_path / name)
+
+
+def test_lists_without_end_and_half_characters(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(ShortlistError, match=r"deep\.json: cannot be read as JSON"):
+        NameFile.read(tmp_path / "deep.json").classes()
+    (tmp_path / "half.json").write_text('["a", "\\ud800"]')
+    with pytest.raises(ShortlistError, match=r"half\.json.*ud800' is no text; write it anew"):
+        NameFile.read(tmp_path / "half.json").classes()

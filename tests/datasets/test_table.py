@@ -237,3 +237,12 @@ def test_inputs_are_an_object_array_that_positions_index(tmp_path: Path) -> None
     table = Table(write(tmp_path / "t.csv", ROWS), text="text", label="label")
     assert table.inputs[np.array([2, 0])].tolist() == ["r", "p"]
     assert table.labelled().keys == ("0", "1")
+
+
+def test_a_column_of_lists_and_a_header_that_is_no_text(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"text": [["a"], ["b"]], "label": ["x", "y"]}), tmp_path / "t.parquet")
+    with pytest.raises(ShortlistError, match=r"a column of list<.*> cannot be read as text"):
+        Table(tmp_path / "t.parquet", text="text", label="label")
+    (tmp_path / "t.csv").write_bytes("texté,label\na,x\nb,y\n".encode("latin-1"))
+    with pytest.raises(ShortlistError, match=r"t\.csv: cannot be read"):
+        Table(tmp_path / "t.csv", text="texté", label="label")

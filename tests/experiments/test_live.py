@@ -211,3 +211,43 @@ def test_refused_files(tmp_path: Path, change: tuple[str, str], sentence: str) -
 def test_a_folder_without_a_campaign(tmp_path: Path) -> None:
     with pytest.raises(ShortlistError, match=r"there is no campaign\.toml in it; make one with: shortlist init"):
         live_settings(tmp_path / "nowhere")
+
+
+# --- files that come and go ------------------------------------------------------------------------------------
+
+
+def test_a_worker_leaves_new_images_to_the_server(project: Path) -> None:
+    """Otherwise the server would be asked to show items that it does not know."""
+    home = made(project, "images")
+    with live_campaign(home) as server:
+        n = len(server.known.keys)
+        shutil.copy(project / "photos" / "cat" / "0.png", project / "photos" / "new.png")
+        with live_campaign(home, growing=False) as worker:
+            assert len(worker.known.keys) == n == worker.store.n_items()
+            assert worker.known.keys == server.known.keys
+            list(worker.questions())
+        (project / "classes.txt").write_text("cat\ndog\nfox\n")
+        with pytest.raises(ShortlistError, match="new classes; start the server again"):
+            live_campaign(home, growing=False)
+    with live_campaign(home) as server:
+        assert len(server.known.keys) == n + 1
+        assert len(server.known.classes) == 3
+
+
+def test_an_image_that_is_gone_is_set_aside_and_comes_back(project: Path) -> None:
+    home = made(project, "images")
+    with live_campaign(home) as campaign:
+        campaign.questions()
+    kept = (project / "photos" / "cat" / "0.png").rename(project / "kept.png")
+    with live_campaign(home) as campaign:
+        campaign.prepare()
+        at = campaign.known.keys.index("cat/0.png")
+        assert "No such file" in campaign.store.unreadable()[at]
+    kept.rename(project / "photos" / "cat" / "0.png")
+    with live_campaign(home) as campaign:
+        campaign.prepare()
+        assert at not in campaign.store.unreadable()
+    for path in (project / "photos").rglob("*.png"):
+        path.unlink()
+    with pytest.raises(ShortlistError, match="of the 41 images that were here before are gone"):
+        live_campaign(home)

@@ -164,6 +164,13 @@ def test_an_abandoned_question_comes_back(tmp_path: Path) -> None:
         assert got[0]["id"] == first[0]["id"]
 
 
+def test_who_is_shut_out_keeps_no_question(app: Served, ana: Person) -> None:
+    owner, mine = app.sign_in("olga", "owner"), ana.questions(12)
+    ben = app.sign_in("ben")
+    owner.post("/api/people/ana", active=False)
+    assert ben.questions(1)[0]["id"] == mine[0]["id"]
+
+
 def test_leases_outlive_the_server(tmp_path: Path) -> None:
     with served(tmp_path / "run") as app:
         ana = app.sign_in("ana")

@@ -117,3 +117,13 @@ def test_what_fails_is_said_and_tried_again(tmp_path: Path, watched: Any) -> Non
     assert said[0] == {"state": "failed", "words": "", "error": TROUBLE}
     assert said[-1]["state"] == "waiting"
     assert len(tries) == 3
+
+
+def test_a_model_that_breaks_is_told_of_and_tried_again(
+    tmp_path: Path, watched: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = Fixed(lambda labelled: 1 / 0, [[0.2] * 5] * 20)
+    with campaign(tmp_path / "run", DATA, model=model) as going:
+        said = watched(lambda watch: going, lambda: answer_open(going), lambda: None)
+    assert said[-1]["error"] == "The worker cannot go on, and tries again: ZeroDivisionError: division by zero."
+    assert "Traceback" in capsys.readouterr().err

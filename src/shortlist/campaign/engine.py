@@ -70,6 +70,7 @@ class Campaign:
     otherwise wait while a model trains. `overlap` has some items answered by several people. `annotator` says, for the
     record, where answers will come from. With `price="measured"` lists are made and items selected by the seconds that
     people have taken so far; answers are charged by the query's cost as ever. `watch` is called with every `Step`.
+    Not `growing`, items that the dataset has got since the last start are left for another.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Campaign:
         annotator: Mapping[str, Any] | None = None,
         price: Pricing = "cost",
         watch: Callable[[Step], None] | None = None,
+        growing: bool = True,
     ) -> None:
         self.query, self.acquisition, self.stop = query, acquisition, stop or Stopping()
         if rounds is not None:
@@ -98,7 +100,7 @@ class Campaign:
         numbers = (initial, budget, seed, holdout, ahead)
         self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, overlap, annotator, price)
         self.folder = Folder(Path(folder).absolute())
-        self.store, self.known = self.folder.open(self.config, dataset)
+        self.store, self.known = self.folder.open(self.config, dataset, growing=growing)
         self.learner = Learner(model, dataset, self.known)
         self.watch = watch or (lambda step: None)
         self.one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]

@@ -34,7 +34,7 @@ class Folder:
     def asked(self, number: int) -> Path:
         return self.round(number) / "asked.npz"
 
-    def check(self, config: dict[str, Any], dataset: Dataset) -> Identities | None:
+    def check(self, config: dict[str, Any], dataset: Dataset, *, growing: bool = True) -> Identities | None:
         """Refuse what `open` would refuse, touching nothing; None if no campaign is here yet."""
         try:
             if self.path.exists() and not self.path.is_dir():
@@ -45,11 +45,11 @@ class Folder:
             raise ShortlistError(f"{self.path}: cannot be read ({error.strerror})") from None
         with Store(self.database, read_only=True) as kept:
             self._refuse_difference(kept.config(), config)
-            return identify(kept, dataset)
+            return identify(kept, dataset, growing=growing)
 
-    def open(self, config: dict[str, Any], dataset: Dataset) -> tuple[Store, Identities]:
+    def open(self, config: dict[str, Any], dataset: Dataset, *, growing: bool = True) -> tuple[Store, Identities]:
         """The campaign's database: made new, or the one that is here if it belongs to this configuration."""
-        known = self.check(config, dataset)
+        known = self.check(config, dataset, growing=growing)
         try:
             return self._create(config, dataset) if known is None else self._reopen(config, known)
         except OSError as error:

@@ -32,11 +32,18 @@ class Identities:
         return np.where(labels >= 0, self.class_of[np.maximum(labels, 0)], -1)
 
 
-def identify(store: Store, dataset: Dataset) -> Identities:
-    """Match the dataset with what the campaign knows; what is new stands at the end of the numbering."""
+def identify(store: Store, dataset: Dataset, *, growing: bool = True) -> Identities:
+    """Match the dataset with what the campaign knows; what is new stands at the end of the numbering.
+
+    Not `growing`, new items are left for another start, and new classes refused.
+    """
     old_keys, old_classes = store.keys(), store.class_names()
     keys = _matched(store.path, "items", old_keys, dataset.keys)
     classes = _matched(store.path, "classes", old_classes, dataset.classes)
+    if not growing:
+        keys = old_keys
+        if classes != old_classes:
+            raise ShortlistError(f"{store.path.parent}: there are new classes; start the server again to take them in")
     item_at = {key: i for i, key in enumerate(dataset.keys)}
     class_at = {name: i for i, name in enumerate(dataset.classes)}
     dataset_class = np.asarray([class_at[name] for name in classes], np.int64)
@@ -68,7 +75,7 @@ def _matched(database: Path, what: str, known: list[str], given: Sequence[str]) 
         gone = next(name for name in known if name in lost)
         raise ShortlistError(
             f"{database.parent}: the dataset no longer has {what} that this campaign knows ({len(lost)}, first "
-            f"{gone!r}); is it another dataset?"
+            f"{gone!r}); put them back, or correct in campaign.toml where the dataset lies"
         )
     seen = set(known)
     return [*known, *(name for name in given if name not in seen)]

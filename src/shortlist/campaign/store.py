@@ -153,7 +153,9 @@ class Store:
         try:
             values: dict[str, Any] = json.loads(kept or "")
         except json.JSONDecodeError:
-            raise damaged(self.path, "its configuration cannot be read") from None
+            values = {}
+        if not isinstance(values, dict) or not values:
+            raise damaged(self.path, "its configuration cannot be read")
         return values
 
     def keys(self) -> list[str]:

@@ -56,7 +56,7 @@ def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign t
     from shortlist.web.worker import apart
     from shortlist.web.worker import work as go_on
 
-    go_on(lambda watch: live_campaign(folder, watch), sys.stdin, apart(sys.stdout))
+    go_on(lambda watch: live_campaign(folder, watch, growing=False), sys.stdin, apart(sys.stdout))
 
 
 def command(folder: Path) -> list[str]:

@@ -222,7 +222,15 @@ def as_keys(keys: Iterable[Any], n: int, *, field: str) -> tuple[str, ...]:
                     f"{field}: rows {first[key]} and {row} (counting from 0) both have the key {key!r}"
                 )
             first[key] = row
+    refuse_half_characters(named, field)
     return named
+
+
+def refuse_half_characters(names: Iterable[str], field: str) -> None:
+    """What no file can hold: half of a pair, or the bytes of a file's name that are not UTF-8."""
+    for name in names:
+        if not name.isascii() and any("\ud800" <= sign <= "\udfff" for sign in name):
+            raise ShortlistError(f"{field}: {name!a} is no text (not UTF-8); rename it")
 
 
 def as_classes(names: Iterable[Any] | str | Path, *, field: str = "classes") -> tuple[str, ...]:
@@ -236,6 +244,7 @@ def as_classes(names: Iterable[Any] | str | Path, *, field: str = "classes") -> 
     repeated = [name for name, count in Counter(classes).items() if count > 1]
     if repeated:
         raise ShortlistError(f"{field}: the name {repeated[0]!r} appears more than once")
+    refuse_half_characters(classes, field)
     if not classes:
         raise ShortlistError(f"{field}: no label is known, so the names of the classes have to be given")
     if len(classes) < 2:

@@ -33,7 +33,8 @@ class ImageFolder(Arrays):
 
     Keys and labels are there at once; the files are read at the first touch of `.inputs`: the square in the middle
     of each, resized to (size, size, 3). A file that cannot be read is refused, or, with `strict=False`, left black and
-    remembered in `.unreadable`, by key and with the reason.
+    remembered in `.unreadable`, by key and with the reason. `remembered` are images that were there before: those that
+    are gone stay items, which cannot be read.
 
     >>> from tempfile import TemporaryDirectory
     >>> from PIL import Image
@@ -56,13 +57,14 @@ class ImageFolder(Arrays):
         keys: Iterable[str] | str | Path | None = None,
         folder_labels: bool = False,
         strict: bool = True,
+        remembered: Sequence[str] = (),
     ) -> None:
         require("PIL", extra="images")
         if size < 1:
             raise ShortlistError(f"image_folder: size is {size}; it has to be at least 1 pixel")
         self._root = root = Path(folder)
         there = image_keys(root) if classes is None else nested_keys(root)
-        taken = there if keys is None else listed_keys(keys, there, root)
+        taken = with_remembered(there if keys is None else listed_keys(keys, there, root), remembered, root)
         names = class_folders(root) if classes is None else as_classes(classes)
         test_inputs, test_labels = (None, None) if test is None else test_split(Path(test), names, size)
         self.unreadable: dict[str, str] = {}  # filled when `inputs` are read
@@ -165,6 +167,17 @@ def visible(folder: Path) -> list[Path]:
     return [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
 
 
+def with_remembered(keys: list[str], remembered: Sequence[str], root: Path) -> list[str]:
+    """The keys, and those that were there before; refused where most of them are gone, as in another folder."""
+    lost = sorted(set(remembered) - set(keys))
+    if 2 * len(lost) > len(remembered):
+        raise ShortlistError(
+            f"{root}: {len(lost)} of the {len(remembered)} images that were here before are gone, first {lost[0]!r}; "
+            "put them back, or correct where the folder is"
+        )
+    return sorted([*keys, *lost]) if lost else keys
+
+
 def is_image(entry: Path) -> bool:
     return entry.suffix.lower() in SUFFIXES and not entry.is_dir()
 
@@ -219,6 +232,7 @@ def header_problem(path: Path) -> str | None:
     from PIL import Image
 
     try:
+        refuse_special(path)
         Image.open(path).close()
     except Exception as error:  # as in read_image
         return f"{path}: cannot be read as an image: {error}"
@@ -229,12 +243,19 @@ def read_image(path: Path, size: int) -> npt.NDArray[np.uint8]:
     from PIL import Image, ImageOps
 
     try:
+        refuse_special(path)
         with Image.open(path) as image:
             image.draft(None, (2 * size, 2 * size))  # a JPEG is decoded near the size that is needed
             upright = ImageOps.exif_transpose(image)
             return np.asarray(squared(as_rgb(upright), size))
     except Exception as error:  # Pillow's decoders raise many types for a broken file; each means the same here
         raise ShortlistError(f"{path}: cannot be read as an image: {error}") from error
+
+
+def refuse_special(path: Path) -> None:
+    """A pipe would be waited for, and a device read, for ever."""
+    if path.exists() and not path.is_file():
+        raise ShortlistError("is no ordinary file")
 
 
 def as_rgb(image: Image) -> Image:

@@ -45,6 +45,8 @@ class NameFile:
         for index, name in enumerate(self.names):
             if not name:
                 raise ShortlistError(f"{self.at(index)}: the {what} is empty")
+            if any("\ud800" <= sign <= "\udfff" for sign in name):
+                raise ShortlistError(f"{self.at(index)}: {name!a} is no text; write it anew")
             if name in first:
                 twice = f"{self.unit} {first[name] + 1} and {self.unit} {index + 1}"
                 raise ShortlistError(f"{self.path}: {twice} are both the {what} {name!r}")
@@ -72,7 +74,7 @@ def _json_list(path: Path, text: str) -> list[Any] | None:
     """None where the file is plain lines, of which the first may well be "[other]"."""
     try:
         found = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         if path.suffix == ".json":
             raise ShortlistError(f"{path}: cannot be read as JSON: {error}") from None
         return None

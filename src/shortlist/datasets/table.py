@@ -136,7 +136,7 @@ def readable(path: Path) -> Iterator[None]:
         raise ShortlistError(f"{path}: only .csv, .csv.gz and .parquet files can be read")
     try:
         yield
-    except (ArrowException, OSError) as error:
+    except (ArrowException, OSError, UnicodeDecodeError) as error:
         raise ShortlistError(f"{path}: cannot be read: {error}") from error
 
 
@@ -206,7 +206,10 @@ def input_rows(path: str | Path, rows: Any, text: str | None, columns: Sequence[
 def strings(column: Any) -> list[str | None]:
     import pyarrow as pa
 
-    cells: list[str | None] = column.cast(pa.large_string()).to_pylist()
+    try:
+        cells: list[str | None] = column.cast(pa.large_string()).to_pylist()
+    except (pa.ArrowException, UnicodeDecodeError) as error:
+        raise ShortlistError(f"table: a column of {column.type} cannot be read as text: {error}") from None
     return [cell or None for cell in cells]  # a Parquet "" is as missing as an empty CSV cell
 
 

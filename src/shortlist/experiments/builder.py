@@ -153,9 +153,12 @@ class Builder:
             raise ShortlistError(f"annotator.labels: {path} cannot be read: {error}") from None
 
 
-def opened(folder: Path, settings: Settings, watch: Callable[[Step], None] | None = None) -> Campaign:
+def opened(
+    folder: Path, settings: Settings, watch: Callable[[Step], None] | None = None, *, growing: bool = True
+) -> Campaign:
     """The campaign in a folder, new or as it was left."""
-    return Campaign(folder, **{f.name: getattr(settings, f.name) for f in fields(settings)}, watch=watch)
+    asked_for = {f.name: getattr(settings, f.name) for f in fields(settings)}
+    return Campaign(folder, **asked_for, watch=watch, growing=growing)
 
 
 def _refuse_people(recipe: Recipe) -> None:

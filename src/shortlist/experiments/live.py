@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortlist.campaign.engine import Campaign, Step
+from shortlist.campaign.folder import Folder
 from shortlist.campaign.settings import Settings
+from shortlist.campaign.store import Store
 from shortlist.experiments.builder import Builder, opened
 from shortlist.experiments.parts import build
 from shortlist.experiments.recipes import Job, Part, Recipe, read_recipe
@@ -16,9 +18,13 @@ from shortlist.types import Dataset, ShortlistError
 FILE = "campaign.toml"
 
 
-def live_campaign(folder: str | Path, watch: Callable[[Step], None] | None = None) -> Campaign:
-    """The campaign that the folder's campaign.toml asks for: new, or as it was left."""
-    return opened(Path(folder), live_settings(folder), watch)
+def live_campaign(folder: str | Path, watch: Callable[[Step], None] | None = None, *, growing: bool = True) -> Campaign:
+    """The campaign that the folder's campaign.toml asks for: new, or as it was left.
+
+    Of the processes that have it open only the server takes in what is new: the others would know of items that it
+    does not.
+    """
+    return opened(Path(folder), live_settings(folder), watch, growing=growing)
 
 
 def control_share(folder: str | Path) -> float:
@@ -60,8 +66,16 @@ class _Builder(Builder):
         settings = self._placed(table)
         if settings.get("name") == "image_folder":  # what cannot be read is set aside while people go on
             settings.setdefault("strict", False)
+            settings["remembered"] = self._remembered() if not settings["strict"] else ()
         dataset: Dataset = build("datasets", settings, "dataset")
         return dataset
+
+    def _remembered(self) -> list[str]:
+        """Items that the campaign knows; one whose file is gone is set aside, and comes back with it."""
+        if not Folder(self.home).database.exists():
+            return []
+        with Store(Folder(self.home).database, read_only=True) as store:
+            return store.keys()
 
     def found(self, path: str) -> Path:
         beside = (self.home / path).resolve()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from anyio import from_thread
 from fastapi import APIRouter, HTTPException, Request, Response
 
 from shortlist.types import ShortlistError
@@ -82,6 +83,7 @@ def change_person(request: Request, owner: Owner, name: str, body: PersonBody) -
         people.set_role(name, body.role)
     if body.active is not None:
         people.set_active(name, body.active)
+        from_thread.run_sync(request.app.state.live.desk.leave, name)  # the desk belongs to the loop
     doorkeeper(request).forget()
     request.app.state.kept.pop("people", None)
     return person_view(people.person(name))

@@ -118,7 +118,7 @@ async def _malformed(_: Request, error: Any) -> Response:
 async def _http(request: Request, error: Any) -> Response:
     if error.status_code == 401 and pages.wants_page(request):
         return pages.to_sign_in()
-    if error.status_code == 403 and pages.wants_page(request):
+    if error.status_code == 403 and pages.wants_page(request) and "text/html" in request.headers.get("accept", ""):
         return pages.refused(request, str(error.detail))
     return _told(error.status_code, str(error.detail), **(error.headers or {}))
 

@@ -131,6 +131,10 @@ class Desk:
                 ticket.lent.pop(person, None)
             self._of.get(person, set()).discard(id)
 
+    def leave(self, person: str) -> None:
+        """Nothing is lent to them any more."""
+        self.release(person, list(self._of.get(person, ())))
+
     def claim(self, question: int, person: str) -> QuestionRow:
         """The question, for somebody about to answer it; refused where it is not theirs to answer."""
         ticket = self._tickets.get(question)

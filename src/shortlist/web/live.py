@@ -197,8 +197,10 @@ class Live:
     def _save_leases(self) -> None:
         kept, self._unkept = self._unkept, {}
         rows = [(question, person, until) for (question, person), until in kept.items()]
-        with contextlib.suppress(Unwritable):  # they are a courtesy: who answers is asked whose the question is
+        try:
             self.people.save_leases(rows)
+        except Unwritable:
+            self._unkept = kept | self._unkept
 
     async def question(self, id: int, person: str) -> dict[str, Any]:
         """A question this person has answered or has in hand, with what they said."""

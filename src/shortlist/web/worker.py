@@ -12,6 +12,7 @@ import os
 import queue
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from typing import TextIO
 
@@ -55,6 +56,10 @@ def work(make: Callable[[Callable[[Step], None]], Campaign], lines: TextIO, out:
             reader = reader or read_ahead(campaign)
         except ShortlistError as error:
             voice.say("failed", error=f"The worker cannot go on, and tries again: {error}.")
+            wait = AGAIN_SECONDS
+        except Exception as error:  # a model's own: people go on answering, and whoever looks after it is told
+            traceback.print_exc()
+            voice.say("failed", error=f"The worker cannot go on, and tries again: {type(error).__name__}: {error}.")
             wait = AGAIN_SECONDS
         wait_for(pokes, wait)
 

@@ -18,6 +18,7 @@ from shortlist.campaign.formats.rows import Sheet, What, sheet_of
 from shortlist.campaign.formats.snapshot import snapshot_of
 from shortlist.types import ShortlistError
 
+OWN = ("campaign.", "people.", "server.")  # files of a campaign's folder
 WRITERS: dict[Format, Callable[[Sheet, Path], int]] = {
     "csv": csv_file.write,
     "jsonl": jsonl_file.write,
@@ -45,6 +46,10 @@ def export(
     chosen = format_of(target, format)
     if what == "answers" and chosen in ("label-studio", "doccano"):
         raise ShortlistError(f"{target}: {chosen} has a label an item; write single answers as csv, jsonl or parquet")
+    if target.exists() and not target.is_file():
+        raise ShortlistError(f"{target}: is no ordinary file; choose another name")
+    if target.resolve().parent == Path(folder).resolve() and target.name.startswith(OWN):
+        raise ShortlistError(f"{target}: belongs to the campaign; choose another name")
     if not target.parent.is_dir():
         raise ShortlistError(f"{target}: there is no folder {target.parent}")
     fresh = target.with_name(f"{target.name}.{os.getpid()}-{threading.get_ident()}.new")

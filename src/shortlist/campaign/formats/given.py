@@ -41,7 +41,7 @@ def _is_empty(value: Any) -> bool:
 
 def _text(at: str, what: str, value: Any) -> str:
     """A name; numbers are names too, as a column of them is read as numbers."""
-    if isinstance(value, str):
+    if isinstance(value, str) and not any("\ud800" <= sign <= "\udfff" for sign in value):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
