@@ -13,7 +13,7 @@ from PIL import Image
 from shortlist import Campaign, ShortlistError, Simulated
 from shortlist.campaign.engine import Step
 from shortlist.campaign.formats.export import export
-from shortlist.experiments.live import live_campaign, live_settings
+from shortlist.experiments.live import live_campaign, live_settings, use_known
 from shortlist.experiments.new_campaign import campaign_toml, demo_campaign, new_model, write_campaign
 from shortlist.experiments.new_dataset import new_features, new_images, new_table
 from shortlist.types import Ints
@@ -251,3 +251,22 @@ def test_an_image_that_is_gone_is_set_aside_and_comes_back(project: Path) -> Non
         path.unlink()
     with pytest.raises(ShortlistError, match="of the 41 images that were here before are gone"):
         live_campaign(home)
+
+
+def test_known_labels_are_used_at_once_where_that_is_wanted(project: Path) -> None:
+    rows = (project / "texts.csv").read_text().splitlines()
+    known = [f"{row}{'cat' if 'cat' in row else 'dog'}" if i % 2 == 0 and i else row for i, row in enumerate(rows)]
+    (project / "texts.csv").write_text("\n".join(known) + "\n")
+    home = made(project, "texts")
+    assert 'known = "use"' in (home / "campaign.toml").read_text()
+    with live_campaign(home) as campaign:
+        campaign.questions()
+        assert use_known(campaign) == 20
+        assert use_known(campaign) == 0
+        asked = {q.item for q in campaign.questions()}
+        assert all(campaign.learner.dataset.labels[item] < 0 for item in asked)
+        assert {a.person for a in campaign.store.answers()} == {"dataset"}
+        assert sum(cost for _, _, cost in campaign.store.costs()) == 0
+    (home / "campaign.toml").write_text((home / "campaign.toml").read_text().replace('known = "use"', 'known = "ask"'))
+    with live_campaign(home) as campaign:
+        assert use_known(campaign) == 0

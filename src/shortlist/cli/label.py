@@ -52,11 +52,11 @@ def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign t
 
     Example: shortlist work birds
     """
-    from shortlist.experiments.live import live_campaign
+    from shortlist.experiments.live import live_campaign, use_known
     from shortlist.web.worker import apart
     from shortlist.web.worker import work as go_on
 
-    go_on(lambda watch: live_campaign(folder, watch, growing=False), sys.stdin, apart(sys.stdout))
+    go_on(lambda watch: live_campaign(folder, watch, growing=False), sys.stdin, apart(sys.stdout), use_known)
 
 
 def command(folder: Path) -> list[str]:

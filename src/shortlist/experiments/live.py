@@ -6,8 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from shortlist.campaign.engine import Campaign, Step
 from shortlist.campaign.folder import Folder
+from shortlist.campaign.formats.given import Given
+from shortlist.campaign.formats.import_ import import_labels
 from shortlist.campaign.settings import Settings
 from shortlist.campaign.store import Store
 from shortlist.experiments.builder import Builder, opened
@@ -25,6 +29,20 @@ def live_campaign(folder: str | Path, watch: Callable[[Step], None] | None = Non
     does not.
     """
     return opened(Path(folder), live_settings(folder), watch, growing=growing)
+
+
+def use_known(campaign: Campaign) -> int:
+    """Give the campaign the labels that its dataset has, at no cost, if its campaign.toml says so; how many are new.
+
+    What people have said stands, and a second time changes nothing.
+    """
+    if _read(campaign.folder.path).known == "ask":
+        return 0
+    dataset, items = campaign.learner.dataset, set(campaign.known.keys)
+    labels = zip(dataset.keys, np.asarray(dataset.labels).tolist(), strict=True)
+    found = [(key, dataset.classes[cls]) for key, cls in labels if cls >= 0 and key in items]
+    given = [Given("the dataset", key, name, "dataset", None) for key, name in found]
+    return import_labels(campaign.store, given).written
 
 
 def control_share(folder: str | Path) -> float:

@@ -145,6 +145,7 @@ def _components(k: int, *, example: bool = False) -> Setting:
 def campaign_toml(home: Path, data: NewDataset, model: NewModel, sizes: Numbers | None = None) -> str:
     """The whole file; it is itself a recipe."""
     n, n_classes, is_tested = len(data.dataset), len(data.dataset.classes), data.dataset.test_labels is not None
+    n_known = int((data.dataset.labels >= 0).sum())
     sizes = sizes or Numbers.of(n, n_classes, is_tested=is_tested)
     name = home.resolve().name
     head = [
@@ -161,6 +162,7 @@ def campaign_toml(home: Path, data: NewDataset, model: NewModel, sizes: Numbers 
         Setting("initial", sizes.initial, INITIAL),
         Setting("budget", sizes.budget, "Items asked in each round after that; then the model is trained again."),
         Setting("ahead", sizes.ahead, AHEAD),
+        Setting("known", "use" if 0 < n_known < n else "ask", KNOWN),
         Setting("price", "cost", PRICE),
         Setting("control", 0.02, CONTROL),
         Setting("seed", 0, "Every random choice follows from it; any whole number."),
@@ -226,6 +228,10 @@ STOP = (
     Setting("cost", 5000, "when so much is spent, in the unit of cost,", example=True),
     Setting("accuracy", 95, "at so many percent of accuracy (needs a holdout),", example=True),
     Setting("flat", 3, "or when accuracy has not risen for so many rounds (needs a holdout).", example=True),
+)
+KNOWN = (
+    'Labels that the data come with: "use" learns from them at once, at no cost, and does not ask; "ask" asks people '
+    "all the same. Either way they serve as control questions."
 )
 PRICE = (
     'What lists are made and items chosen by: "cost", as the query has it, or "measured", the seconds that people take '

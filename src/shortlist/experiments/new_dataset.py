@@ -116,13 +116,10 @@ SIZE = (
 )
 STRICT = "What to do with a file that cannot be read: false sets it aside and lists it; true refuses to start."
 FOLDER_LABELS = (
-    "Whether the folder that an image lies in is its known label, if it is named after a class. People are asked all "
-    "the same; known labels serve as control questions."
+    "Whether the folder that an image lies in is its known label, if it is named after a class. See `known` above."
 )
 KEY = "The column that names an item, the same whatever row it stands in. Without it an item is its row's number."
-LABEL = (
-    "A column of labels, empty where not known. People are asked all the same; known labels serve as control questions."
-)
+LABEL = "A column of labels, empty where not known. See `known` above."
 KEYS = "A file with the name of each row, one a line. Without it an item is its row's number."
 
 

@@ -61,6 +61,7 @@ class Recipe(_Table):
     stop: dict[str, Any] = {}
     overlap: dict[str, Any] | None = None  # some items are answered by several people
     price: Pricing = "cost"
+    known: Literal["ask", "use"] = "ask"  # labels that the dataset has, where people answer
     control: float = Field(0, ge=0, lt=1)  # share of control questions, where people answer
     variants: dict[str, dict[str, Any]] = {}
     smoke: dict[str, Any] = {}

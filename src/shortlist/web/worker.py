@@ -39,8 +39,13 @@ def apart(out: TextIO) -> TextIO:
     return ours
 
 
-def work(make: Callable[[Callable[[Step], None]], Campaign], lines: TextIO, out: TextIO) -> None:
-    """Advance the campaign whenever it can be, for as long as somebody listens."""
+def work(
+    make: Callable[[Callable[[Step], None]], Campaign],
+    lines: TextIO,
+    out: TextIO,
+    begun: Callable[[Campaign], object] = lambda campaign: None,
+) -> None:
+    """Advance the campaign whenever it can be, for as long as somebody listens; `begun` is called once it asks."""
     os.nice(19)
     pokes, voice = listen(lines), Voice(out)
     campaign: Campaign | None = None
@@ -53,7 +58,10 @@ def work(make: Callable[[Callable[[Step], None]], Campaign], lines: TextIO, out:
             ending = campaign.ending
             voice.say("over" if ending else "waiting", ending or "")
             wait = AGAIN_SECONDS if ending else LOOK_SECONDS  # corrections alone come then
-            reader = reader or read_ahead(campaign)
+            if reader is None:
+                begun(campaign)
+                reader = read_ahead(campaign)
+                wait = 0.0  # what was done may have completed the round
         except ShortlistError as error:
             voice.say("failed", error=f"The worker cannot go on, and tries again: {error}.")
             wait = AGAIN_SECONDS

@@ -24,6 +24,7 @@ from shortlist.campaign.formats.given import Given, given, only
 from shortlist.campaign.formats.rows import Row, Sheet
 from shortlist.types import ShortlistError
 
+MOST = 1000  # classes that a task without a shortlist has written out; of more, only the one chosen
 _VIEW = """<View>
   <{tag} name="item" value="${field}"/>
   <Choices name="label" toName="item" value="$options" choice="single" required="true"/>
@@ -40,7 +41,7 @@ def labelling_interface(content: Mapping[str, Any]) -> str:
 def write(sheet: Sheet, path: Path) -> int:
     """The list is written task by task."""
     n = 0
-    everything = _options(sheet.classes)
+    everything = _options(sheet.classes) if len(sheet.classes) <= MOST else []
     with path.open("w", newline="\n", encoding="utf-8") as file:
         file.write("[")
         for row in sheet.rows:
@@ -52,7 +53,8 @@ def write(sheet: Sheet, path: Path) -> int:
 
 
 def _task(row: Row, content: Mapping[str, Any], everything: list[Row]) -> Row:
-    options = everything if row["options"] is None else _with_choice(row["options"], row["label"])
+    whole = everything or ([] if row["label"] is None else _options([row["label"]]))
+    options = whole if row["options"] is None else _with_choice(row["options"], row["label"])
     return {
         "data": {"key": row["key"], **content, "options": options},
         "meta": row,
