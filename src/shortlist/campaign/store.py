@@ -234,12 +234,9 @@ class Store:
             return list(map(Heard._make, c.execute(_HEARD.where(*where).order_by(answers.c.id)).all()))
 
     def lists(self, round: int) -> tuple[float | None, float | None]:
-        """How long the first lists outside D_cal were on average, and what share of them held the answer.
-
-        What was asked ahead had the lists of the round before, and is left out.
-        """
+        """How long the first lists outside D_cal were on average, and what share of them held the answer."""
         held = sa.case((sa.and_(answers.c.kind == "label", answers.c.misses == 0), 1.0), else_=0.0)
-        outside = (questions.c.round == round, questions.c.purpose.not_in(["calibration", "ahead"]))
+        outside = (questions.c.round == round, questions.c.purpose != "calibration")
         chosen = sa.select(sa.func.avg(questions.c.size), sa.func.avg(held)).join_from(answers, questions)
         with self.engine.connect() as c:
             size, share = c.execute(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE)).one()

@@ -84,7 +84,8 @@ class Controls:
 
     def answer(self, person: str, said: Answer) -> None:
         if self.people.control_answer(-said.question, person) is None:
-            own = None if said.label is None else self._own_class(said.label)
+            chosen = said.label if said.path else None
+            own = None if chosen is None else self._own_class(chosen)
             seconds = said.stage_seconds or ()
             self.people.answer_control(-said.question, person, own, said.kind, seconds, time.time())
 

@@ -25,7 +25,7 @@ def test_a_route_opens_and_shows_how_to_call_it(fresh: Site, visit: Visit) -> No
     example = route.locator("pre").inner_text()
     assert example.startswith(f'curl -X POST "{fresh.address}/api/answers"')
     assert '"Authorization: Bearer $TOKEN"' in example
-    assert '{"question":17,"kind":"label","path":[-1,3],"stage_seconds":[1.4,2.1]}' in example
+    assert '{"kind":"label","path":[-1,3],"question":17,"stage_seconds":[1.4,2.1]}' in example
     assert "one entry a stage" in route.locator("table").inner_text()
 
 
