@@ -278,7 +278,13 @@ def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> No
         app.work()
     got = app.sign_in("olga", "owner").get("/api/dashboard")
     assert [r["number"] for r in got["rounds"]] == [1, 2, 3, 4]
-    assert got["rounds"][-1]["coverage"] > 0
+    rows = {q.id: q for q in app.campaign.store.questions()}
+    said = [(rows[a.question], a) for a in app.campaign.store.answers() if rows[a.question].purpose == "query"]
+    for number in (2, 3, 4):
+        held = [bool(q.cuts) and a.misses == 0 for q, a in said if q.round == number]
+        listed = got["rounds"][number - 1]
+        assert listed["coverage"] == (pytest.approx(100 * sum(held) / len(held)) if listed["threshold"] else None)
+    assert any(listed["coverage"] for listed in got["rounds"])
     assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
     assert {point["options"] for point in got["speed"]} >= {5}
     assert got["saving"] == pytest.approx(measures.read(app.campaign.folder.path).saving)

@@ -242,6 +242,16 @@ class Store:
             size, share = c.execute(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE)).one()
         return size, share
 
+    def coverage(self) -> dict[int, float]:
+        """By round, the share of lists made with its own alpha, D_cal's and those asked ahead left out, that held the
+        answer. Where no class conformed all were shown, and that counts as a miss, as it does for alpha."""
+        on_list = (answers.c.kind == "label", answers.c.misses == 0, questions.c.size < questions.c.n_classes)
+        held = sa.func.avg(sa.case((sa.and_(*on_list), 1.0), else_=0.0)).label("held")
+        mine = (questions.c.purpose == "query", answers.c.kind.in_(["label", "none"]), _LIVE)
+        chosen = sa.select(questions.c.round, held).join_from(answers, questions).where(*mine)
+        with self.engine.connect() as c:
+            return {row.round: row.held for row in c.execute(chosen.group_by(questions.c.round))}
+
     def is_ended(self, round: int) -> bool:
         """Whether the campaign was found to be over after this round."""
         return any(number == round and step == "ending" for number, step, _ in self.events())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -13,6 +14,7 @@ from shortlist.campaign.engine import Campaign
 from shortlist.campaign.resolution import live
 from shortlist.campaign.store import AnswerRow, Store
 from shortlist.campaign.timing import Timed
+from shortlist.types import Round
 from shortlist.web.people.agreement import pairwise_agreement, team_kappa
 from shortlist.web.people.people import People
 from shortlist.web.people.schema import Trust
@@ -20,14 +22,14 @@ from shortlist.web.people.schema import Trust
 
 def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
     """Everything the figures are drawn from."""
-    record, fit = measures.read(campaign.folder.path), times.fitted()
+    record, fit, held = measures.read(campaign.folder.path), times.fitted(), campaign.store.coverage()
     return {
         "name": campaign.folder.path.name,
         "unit": record.unit,
         "price": campaign.settings.price,
         "items": record.n_items,
         "classes": len(record.classes),
-        "rounds": [asdict(round) for round in record.rounds],
+        "rounds": [{**asdict(round), "coverage": _coverage(round, held)} for round in record.rounds],
         "ledger": [asdict(line) for line in record.ledger],
         "saving": record.saving,
         "speed": speed(times),
@@ -35,6 +37,11 @@ def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
         "ending": record.ending,
         "notes": record.notes,
     }
+
+
+def _coverage(round: Round, held: Mapping[int, float]) -> float | None:
+    """%, to stand beside 1 − alpha; None in rounds without lists."""
+    return 100 * held[round.number] if round.threshold and round.number in held else None
 
 
 def speed(times: Timed) -> list[dict[str, Any]]:

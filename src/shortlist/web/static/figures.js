@@ -123,7 +123,7 @@ export function speed(data) {
   };
 }
 
-const EMPTY = "Where no class is likely enough all are shown, which holds it and counts as a miss for α.";
+const EMPTY = "Where no class is likely enough all are shown, and that counts as a miss in both.";
 const noLists = (data) =>
   data.rounds.length > 1 ? "No shortlists were asked." : "Shortlists begin with round 2, when there is a model.";
 
