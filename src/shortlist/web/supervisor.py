@@ -84,7 +84,7 @@ class Supervisor:
 
     async def _end(self) -> None:
         if self.process and self.process.returncode is None:
-            os.killpg(
-                self.process.pid, signal.SIGKILL
-            )  # it may be in the middle of a training: nothing is lost, and nobody waits
+            # it may be in the middle of a training: nothing is lost, and nobody waits for it or for what it has started
+            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+                os.killpg(self.process.pid, signal.SIGKILL)
             await self.process.wait()
