@@ -95,7 +95,7 @@ def test_the_table_twice_is_the_same_twice(shortlist: Command, tmp_path: Path) -
             "21 are needed .practice included., and only 20",
         ),
         (["s", "--images", "images", "--groups", "2,4", "--seed", "-1"], "seed is -1"),
-        (["s", "--images", "images", "--groups", "2,4", "--probs", "p.npy"], "p.npy: cannot be read"),
+        (["s", "--images", "images", "--groups", "2,4", "--probs", "p.npy"], "p.npy: there is no such file"),
         (["s", "--demo", "--probs", "p.npy"], "give --images too"),
         (
             ["s", "--images", "images", "--groups", "2,4", "--items", "5", "--host", "nowhere.invalid"],

@@ -162,12 +162,6 @@ def _matrix(path: Path) -> Any:
 
 
 def _array(path: Path) -> Any:
-    try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise ShortlistError(f"{path}: there is no such file") from None
-    except (OSError, ValueError, EOFError) as error:
-        raise ShortlistError(f"{path}: cannot be read as .npy: {error}") from None
-    if not isinstance(found, np.ndarray):
-        raise ShortlistError(f"{path}: holds several arrays; save the one to use as .npy")
-    return found
+    from shortlist.datasets.feature_file import read_array
+
+    return read_array(path)

@@ -16,6 +16,7 @@ import numpy as np
 
 from shortlist.campaign.config import first_difference, to_toml
 from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.feature_file import read_array
 from shortlist.datasets.glyphs import Glyphs
 from shortlist.datasets.image_folder import ImageFolder
 from shortlist.probabilities import check_probs
@@ -138,10 +139,7 @@ def signs(glyphs: Glyphs) -> Arrays:
 
 def read_probs(path: Path, dataset: Dataset) -> Array:
     """(N, L) what a model says of every item."""
-    try:
-        probs = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise ShortlistError(f"{path}: cannot be read as .npy: {error}") from None
+    probs = read_array(path)
     expected = (len(dataset.keys), len(dataset.classes))
     if probs.shape != expected:
         raise ShortlistError(f"{path}: {probs.shape}, but there are {expected[0]} items and {expected[1]} classes")
