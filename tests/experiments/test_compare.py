@@ -13,6 +13,7 @@ from shortlist.experiments.compare import (
     RECIPES,
     block,
     claims_table,
+    equal_cost_table,
     last_table,
     left_out,
     worth_table,
@@ -100,6 +101,24 @@ def test_cheaper_is_told_as_the_paper_tells_it() -> None:
         "CSQ+Cost(Ent) 30.0 points (n = 1)",
     ]
     assert cells(table, "CIFAR-100, label noise 0.1, round 9")[2] == "CSQ+Cost(Ent) 20.0 points (n = 1)"
+
+
+def test_methods_stand_side_by_side_at_the_same_cost() -> None:
+    """5% for 35% of accuracy, then 6 points of cost for 5 of accuracy; conventionally 10% and 12 points."""
+    rows = [row(a, r, seed) for a in ("Rand", "Ent") for r in (1, 2, 3, 4) for seed in (0, 2)]
+    rows += [row("Ent", r, query="OneBit", recipe="weak", relative_cost=10.0 * r) for r in (1, 2, 3)]
+    table = equal_cost_table(rows)
+    at_15 = 40 + 5 * (15 - 11) / 6  # between rounds 2 and 3
+    assert cells(table, "CSQ+Rand")[1:4] == ["2", f"{at_15 + 1:.1f} ± 1.4", f"{45 + 5 * (20 - 17) / 6 + 1:.1f} ± 1.4"]
+    assert cells(table, "CSQ+Rand")[4:] == [""] * 5  # they paid 23 in all
+    assert cells(table, "CQ+Rand")[2] == f"{35 + 5 * 5 / 12 + 1:.1f} ± 1.4"
+    assert cells(table, "OneBit+Ent")[1:6] == ["1", "37.5", "40.0", "42.5", "45.0"]
+    assert cells(table, "CSQ+BADGE")[1] == "not run"
+
+
+def test_a_mean_at_a_cost_is_of_all_seeds_or_of_none() -> None:
+    rows = [row("Ent", r, seed=0) for r in (1, 2, 3, 4)] + [row("Ent", r, seed=1) for r in (1, 2)]
+    assert cells(equal_cost_table(rows), "CSQ+Ent")[1:4] == ["2", "", ""]
 
 
 def test_seeds_end_at_the_last_round_they_share() -> None:

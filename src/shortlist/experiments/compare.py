@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from shortlist.experiments.equal_cost import CONVENTIONALLY, SPENT, accuracy_at
 from shortlist.experiments.paper import ACCURACY_PER_COST, CLAIMS, ROUNDS, Claim
 from shortlist.experiments.results import Row
 from shortlist.experiments.tables import Spread, number
@@ -18,6 +19,9 @@ from shortlist.types import ShortlistError
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 MAIN = "cifar100"  # the recipe of the paper's table and of the figures
 NOT_RUN = "not run"
+COSTS = (15, 20, 25, 30, 35, 40, 45)  # % of what all labels cost conventionally: where methods are put side by side
+PLAIN = ("Rand", "Ent")  # conventional queries that are told beside candidate sets: the same items, another price
+ONE_BIT = ("weak", "OneBit+Ent")  # is in a recipe of its own, and nowhere at the same cost after the same round
 RECIPES = {
     "cifar10": "CIFAR-10",
     "cifar100": "CIFAR-100",
@@ -46,6 +50,9 @@ def block(rows: Sequence[Row], pictures: Sequence[str] = ()) -> str:
         "unless one is named: in % of what those cost, or in points of relative cost where the paper says it so. Where "
         "it does not say how items are picked, here are three ways.",
         claims_table(rows),
+        "Accuracy in % for as much money: at a relative cost, between rounds by a straight line; empty where "
+        "not every seed has paid that much.",
+        equal_cost_table(rows),
         "After the last round, which methods reach at different costs. CQ is what the same items cost with all classes "
         "shown at once.",
         last_table(rows),
@@ -67,7 +74,7 @@ def worth_table(rows: Sequence[Row]) -> str:
     for acquisition, theirs in ACCURACY_PER_COST.items():
         method = f"CSQ+{acquisition}"
         for recipe in [MAIN, *_with_settings(rows)]:
-            mine = [row for row in _of(rows, recipe) if _method(row) == method]
+            mine = _using(rows, recipe, method)
             if mine or recipe == MAIN:
                 ours = [_worth(mine, n, value) for n, value in zip(ROUNDS, theirs, strict=True)]
                 lines.append([f"{method}{_settings(recipe)}", _seeds(mine), *ours])
@@ -120,6 +127,23 @@ def _claimed(claim: Claim, acquisition: str, rows: Sequence[Row]) -> str:
 
 def _unit(claim: Claim) -> str:
     return " points" if claim.points else "%"
+
+
+def equal_cost_table(rows: Sequence[Row]) -> str:
+    """Every method on CIFAR-100 at the same costs; CQ is a CSQ campaign at its conventional cost."""
+    weak, one_bit = ONE_BIT
+    lines = [["CIFAR-100", "seeds", *(f"{cost}%" for cost in COSTS)]]
+    lines += [_at_costs(f"CQ+{plain}", _using(rows, MAIN, f"CSQ+{plain}"), CONVENTIONALLY) for plain in PLAIN]
+    methods = [f"CSQ+{acquisition}" for acquisition in ("Rand", *ACCURACY_PER_COST)]
+    lines += [_at_costs(method, _using(rows, MAIN, method), SPENT) for method in methods]
+    return _markdown([*lines, _at_costs(one_bit, _using(rows, weak, one_bit), SPENT)])
+
+
+def _at_costs(name: str, rows: Sequence[Row], spent: str) -> list[str]:
+    seeds = sorted({row["seed"] for row in rows})
+    campaigns = [[row for row in rows if row["seed"] == seed] for seed in seeds]
+    found = [[accuracy_at(rounds, cost, spent) for rounds in campaigns] for cost in COSTS]
+    return [name, _seeds(rows), *("" if None in at else Spread.of(at).written() for at in found)]
 
 
 def last_table(rows: Sequence[Row]) -> str:
@@ -197,6 +221,10 @@ def left_out(rows: Iterable[Row]) -> list[str]:
 
 def _of(rows: Iterable[Row], recipe: str, variant: str | None = None) -> list[Row]:
     return [row for row in rows if row["recipe"] == recipe and variant in (None, row["variant"])]
+
+
+def _using(rows: Iterable[Row], recipe: str, method: str) -> list[Row]:
+    return [row for row in _of(rows, recipe) if _method(row) == method]
 
 
 def _method(row: Row) -> str:
