@@ -143,7 +143,7 @@ def _at_costs(name: str, rows: Sequence[Row], spent: str) -> list[str]:
     seeds = sorted({row["seed"] for row in rows})
     campaigns = [[row for row in rows if row["seed"] == seed] for seed in seeds]
     found = [[accuracy_at(rounds, cost, spent) for rounds in campaigns] for cost in COSTS]
-    return [name, _seeds(rows), *("" if None in at else Spread.of(at).written() for at in found)]
+    return [name, _seeds(rows), *(Spread.of(at).written() if at and None not in at else "" for at in found)]
 
 
 def last_table(rows: Sequence[Row]) -> str:
