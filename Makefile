@@ -3,14 +3,17 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint bench torture clean
+# Python and pytest keep what they have compiled: the asserts of all tests take five seconds of a processor to rewrite.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test lint bench torture mutate clean
 .DELETE_ON_ERROR:
 
 demo: .venv/base
 	$(BIN)/shortlist demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: .venv/dev
 	$(BIN)/ruff check
@@ -25,17 +28,23 @@ bench: .venv/dev
 	done; $(if $(KEEP),$(BIN)/python benchmarks/page.py || failed=1;) exit $$failed
 
 torture: .venv/dev
+	SHORTLIST_EVERY_BACKEND=1 $(BIN)/python -m pytest -n auto --dist loadfile -m "torture or not torture"
+	$(BIN)/python -m pytest -n auto --hypothesis-profile torture tests/properties
 	$(BIN)/python -m tests.torture
 	$(BIN)/python -m tests.web.killing --kills 100
 
+# About 500 small faults, each met by the tests that run its line: half an hour on two cores. It goes on where it stopped.
+mutate: .venv/dev
+	$(BIN)/python -m tests.mutate $(WITH)
+
 clean:
-	rm -rf .venv build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .mutate
 
 .venv/base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Shortlist needs Python 3.11 or later")'
 	@echo "setting up .venv: about a minute"
 	@$(PYTHON) -m venv .venv
-	@$(PIP) --editable .
+	@$(PIP) --editable '.[report]'
 	@touch $@
 
 .venv/dev: .venv/base

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from shortlist.system.files import write_text
+
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -50,9 +52,6 @@ class Kept:
         return folder / f"{self.benchmark}.{self.machine['kind']}.json"
 
     def write(self, folder: Path = RESULTS) -> Path:
-        """Written beside its place and moved there: a file is whole or not there."""
-        folder.mkdir(parents=True, exist_ok=True)
         path = self.path(folder)
-        beside = path.with_suffix(".part")
-        beside.write_text(json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n", "utf-8")
-        return beside.replace(path)
+        write_text(path, json.dumps(asdict(self), indent=1, ensure_ascii=False) + "\n")
+        return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -9,7 +10,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pytest
+
+from tests.cases import in_turn
 
 Matrix: TypeAlias = npt.NDArray[Any]
 
@@ -51,16 +53,13 @@ class Backend:
         return mine and (self.name == "numpy" or array.device.type == self.device)
 
 
-def _param(name: str, dtype: str, device: str = "cpu") -> Any:
-    missing = name == "torch" and not HAS_TORCH
-    mark = [pytest.mark.skip(reason="torch is not installed")] if missing else []
-    where = "" if device == "cpu" else f"{device}-"
-    return pytest.param(Backend(name, dtype, device), id=f"{name}-{where}{dtype}", marks=mark)
-
-
-KINDS = [("numpy", "cpu"), ("torch", "cpu"), *[("torch", "cuda")] * HAS_CUDA]
-BACKENDS = [_param(name, dtype, device) for name, device in KINDS for dtype in ("float32", "float64")]
-each_backend: Callable[[Any], Any] = pytest.mark.parametrize("backend", BACKENDS)
+KINDS = [("numpy", "cpu"), *[("torch", "cpu")] * HAS_TORCH, *[("torch", "cuda")] * HAS_CUDA]
+EVERY = [Backend(name, dtype, device) for name, device in KINDS for dtype in ("float32", "float64")]
+# Each kind and each precision is in the part of them that `make test` runs on; `make torture` has them all
+PART = [one for one in EVERY if (one.name == "numpy") == (one.dtype == "float64") or one.device == "cuda"]
+BACKENDS = EVERY if os.environ.get("SHORTLIST_EVERY_BACKEND") == "1" or not HAS_TORCH else PART
+each_backend: Callable[[Any], Any] = in_turn("backend", BACKENDS)
+every_backend: Callable[[Any], Any] = in_turn("backend", EVERY)  # where it costs little
 
 
 def host(array: Any) -> Matrix:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import torture
+
 ROOT = Path(__file__).parents[1]
 BENCHMARKS = ROOT / "benchmarks"
 
@@ -52,6 +54,7 @@ def test_a_result_says_where_it_comes_from_and_what_was_missed(tmp_path: Path) -
         assert fact in page
 
 
+@torture
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from Linux's /proc")
 def test_memory_that_the_allocator_kept_hides_nothing() -> None:
     code = """

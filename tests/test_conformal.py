@@ -19,10 +19,10 @@ from shortlist.conformal import (
     miss_share,
     of_truth,
     price_table,
-    set_sizes,
     threshold_at,
 )
 from shortlist.costs import Bits, Linear
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.types import ShortlistError
 from tests import reference
 from tests.backends import Backend, awkward, draw, each_backend, host, softmax
@@ -98,7 +98,8 @@ def test_every_kind_of_array_gives_the_same_thresholds(backend: Backend) -> None
         assert best_on_grid(*given) == best_on_grid(cal, labels, cost)
     t = best_threshold(cal, labels, Bits())
     assert miss_share(here, t) == miss_share(usual, t) == (usual < t).mean()
-    assert host(set_sizes(backend(cal), t)).tolist() == set_sizes(cal, t).tolist()
+    listed = CalibratedSet(CandidateSet(), 0.1, t)
+    assert host(listed.plan(backend(cal)).sizes).tolist() == listed.plan(cal).sizes.tolist()
     assert host(members(backend(cal), t)).tolist() == members(cal, t).tolist()
 
 

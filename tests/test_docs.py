@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-import pytest
 import typer
 
 import shortlist
 from shortlist.cli import app
+from tests.cases import in_turn
+from tests.source_map import PAGE, ROOT, first_sentence, is_current
 
-ROOT = Path(__file__).parents[1]
-MAP = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
 VERBS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-FILES = sorted(p for p in (ROOT / "src" / "shortlist").rglob("*.py") if p.name != "__init__.py")
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
-def test_the_map_names_every_file(path: Path) -> None:
-    assert path.name in MAP
+def test_the_map_names_every_file_by_its_path_as_it_describes_itself() -> None:
+    assert is_current(PAGE.read_text()), "write it again: python -m tests.source_map"
 
 
-def test_the_map_names_no_file_that_is_not_there() -> None:
-    there = {p.name for p in ROOT.rglob("*.py") if ".venv" not in p.parts}
-    named = {word.strip("`,:").split("/")[-1] for word in MAP.split() if word.strip("`,:.").endswith(".py")}
-    assert named <= there
+def test_every_file_says_what_it_is() -> None:
+    assert [str(path) for path in (ROOT / "src").rglob("*.py") if not first_sentence(path)] == []
 
 
-@pytest.mark.parametrize("name", [n for n in shortlist.__all__ if n[0].isupper()])
+@in_turn("name", [n for n in shortlist.__all__ if n[0].isupper()])
 def test_every_public_part_is_in_a_page(name: str) -> None:
-    pages = "".join((ROOT / page).read_text() for page in ("README.md", "CHANGELOG.md", "docs/ARCHITECTURE.md"))
+    pages = "".join((ROOT / page).read_text() for page in ("README.md", "CHANGELOG.md"))
     assert name in pages
 
 
@@ -40,7 +34,7 @@ SHOWN = sorted(
 )
 
 
-@pytest.mark.parametrize(("verb", "rest"), [pair for pair in SHOWN if pair[0] in VERBS])
+@in_turn(("verb", "rest"), [pair for pair in SHOWN if pair[0] in VERBS])
 def test_every_option_that_a_page_shows_is_there(verb: str, rest: str) -> None:
     known = {name for option in VERBS[verb].params for name in (*option.opts, *option.secondary_opts)}
     assert set(re.findall(r"(?<!\S)--[a-z][\w-]*", rest)) <= known

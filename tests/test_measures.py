@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 
 from shortlist import measures
-from shortlist.campaign.store import Store
+from shortlist.campaign.storage.store import Store
 from shortlist.costs import Seconds
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import Round, ShortlistError
-
-from .campaign.toys import answers, campaign, data, run, work
+from tests.campaign.toys import answers, campaign, data, run, work
 
 DATA = data()
 
@@ -48,7 +47,7 @@ def test_a_campaign_just_created(tmp_path: Path) -> None:
     assert (found.rounds, found.ledger, found.open_questions, found.saving) == ([], [], 0, None)
     assert measures.labels(tmp_path) == {}
     assert measures.recharge(tmp_path, CandidateSet()) == []
-    assert measures.coverage(tmp_path, {}) is None
+    assert measures.coverages(tmp_path, {}) == {}
 
 
 def test_a_campaign_being_labelled(tmp_path: Path) -> None:
@@ -94,8 +93,7 @@ def test_accuracy_per_cost() -> None:
 def test_coverage_counts_lists_that_were_answered(tmp_path: Path) -> None:
     truth = {key: DATA.classes[c] for key, c in zip(DATA.keys, DATA.labels, strict=True)}
     rounds = run(tmp_path, DATA, ahead=4)
-    held = [r.coverage for r in rounds[1:] if r.coverage is not None]
-    assert measures.coverage(tmp_path, truth) == pytest.approx(sum(held) / 3)
+    assert measures.coverages(tmp_path, truth) == pytest.approx({r.number: r.coverage for r in rounds[1:]})
     with Store(tmp_path / "campaign.db", read_only=True) as store:
         assert all(q.state == "open" for q in store.questions())
-    assert measures.coverage(tmp_path, dict.fromkeys(truth, "no such class")) is not None
+    assert list(measures.coverages(tmp_path, dict.fromkeys(truth, "no such class"))) == [2, 3, 4]

@@ -8,10 +8,10 @@ import pytest
 from shortlist.probabilities import check_labels, check_probs, count_true, ranking, without
 from shortlist.types import ShortlistError
 from tests import reference
-from tests.backends import HAS_TORCH, Backend, awkward, each_backend, host, softmax
+from tests.backends import HAS_TORCH, Backend, awkward, every_backend, host, softmax
 
 
-@each_backend
+@every_backend
 def test_good_probabilities_come_back_as_they_are(backend: Backend) -> None:
     for n_classes in (1, 2, 7, 1000):
         probs = backend(softmax(5, n_classes))
@@ -20,7 +20,7 @@ def test_good_probabilities_come_back_as_they_are(backend: Backend) -> None:
     assert check_probs(none) is none
 
 
-@each_backend
+@every_backend
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -59,7 +59,7 @@ def test_bfloat16_is_given_its_own_rounding() -> None:
     check_probs(torch.softmax(logits.to(torch.bfloat16), dim=1))
 
 
-@each_backend
+@every_backend
 def test_labels_are_whole_numbers_one_per_row_each_a_class(backend: Backend) -> None:
     good = backend(np.array([0, 2, 1]))
     assert check_labels(good, 3, 3) is good
@@ -72,11 +72,13 @@ def test_labels_are_whole_numbers_one_per_row_each_a_class(backend: Backend) -> 
     ]:
         with pytest.raises(ShortlistError, match=f"^{message}"):
             check_labels(backend(labels), 3, 3, "y")
-    with pytest.raises(ShortlistError, match=r"^y: need 3 labels, one per row of the probabilities, got list"):
-        check_labels([0, 1, 2], 3, 3, "y")
+    with pytest.raises(ShortlistError, match=r"^y: need 3 labels, one per row of the probabilities, got str"):
+        check_labels("012", 3, 3, "y")
+    assert check_labels([0, 1, 2], 3, 3, "y").tolist() == [0, 1, 2]
+    assert check_labels([], 0, 3, "y").tolist() == []
 
 
-@each_backend
+@every_backend
 def test_ranking_is_most_probable_first_ties_by_index(backend: Backend) -> None:
     for n_classes in (1, 2, 5, 40):
         probs = awkward(n_classes, backend.dtype)
@@ -85,7 +87,7 @@ def test_ranking_is_most_probable_first_ties_by_index(backend: Backend) -> None:
         assert host(order).tolist() == [reference.order(row) for row in probs.tolist()]
 
 
-@each_backend
+@every_backend
 @pytest.mark.parametrize("n_classes", [1, 100, 300, 70_000])
 def test_counting_along_rows(backend: Backend, n_classes: int) -> None:
     mask = np.random.default_rng(0).random((3, n_classes)) < 0.9
@@ -97,7 +99,7 @@ def test_counting_along_rows(backend: Backend, n_classes: int) -> None:
     assert host(count_true(backend(mask.T.copy().T))).tolist() == host(counts).tolist()  # column after column
 
 
-@each_backend
+@every_backend
 def test_rejected_classes_are_taken_out_and_the_rest_made_whole(backend: Backend) -> None:
     probs: Any = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]])
     rejected = np.array([[True, False, False], [True, False, False], [False, False, False]])

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shortlist.cli import demo
+from tests.cases import torture
 from tests.cli.command import Command
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +27,7 @@ def shortlist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return Command(monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("code", PYTHON, ids=["campaign", "parts", "people"])
+@pytest.mark.parametrize("code", PYTHON, ids=["campaign", "parts", "people", "checks"])
 @pytest.mark.usefixtures("shortlist")
 def test_python_examples_run_and_print(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}
@@ -33,7 +35,10 @@ def test_python_examples_run_and_print(code: str, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().out.strip()
 
 
-def test_commands_run_in_the_order_shown(shortlist: Command) -> None:
+@pytest.mark.parametrize("seeds", ["[0]", pytest.param("[0, 1, 2]", marks=torture)])
+def test_commands_run_in_the_order_shown(shortlist: Command, monkeypatch: pytest.MonkeyPatch, seeds: str) -> None:
+    assert "\nseeds = [0, 1, 2]\n" in demo.RECIPE
+    monkeypatch.setattr("shortlist.cli.demo.RECIPE", demo.RECIPE.replace("[0, 1, 2]", seeds))
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(5), size=50).astype(np.float32)
     np.save("p.npy", probs)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from shortlist.logits import Logits
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.one_bit import OneBit
 from shortlist.rows import (
@@ -60,7 +60,7 @@ def test_batches_are_checked_by_what_they_are(backend: Backend) -> None:
     for wrong, message in [
         (Logits(backend(np.zeros(3))), r"^logits: need a matrix \(items, classes\), got \(3,\)"),
         (Logits(backend(np.zeros((3, 2), np.int64))), r"^logits: need floating point numbers, got .*int64"),
-        (Logits([[1.0, 2.0]]), r"^logits: need a matrix \(items, classes\), got list"),
+        (Logits("1 2"), r"^logits: need a matrix \(items, classes\), got str"),
         (Predictions(backend(np.zeros(3))), r"^probs: need a matrix"),
     ]:
         with pytest.raises(ShortlistError, match=message):
@@ -68,14 +68,14 @@ def test_batches_are_checked_by_what_they_are(backend: Backend) -> None:
 
 
 @each_backend
-@pytest.mark.parametrize("query", [CandidateSet(), CandidateSet().at(0.1, 0.31), Conventional(), OneBit()])
+@pytest.mark.parametrize("query", [CandidateSet(), CalibratedSet(CandidateSet(), 0.1, 0.31), Conventional(), OneBit()])
 def test_prices_of_a_batch_are_those_of_its_probabilities(query: Any, backend: Backend) -> None:
     with np.errstate(divide="ignore"):
         batch = Logits(backend(np.log(awkward(9, backend.dtype))))
     assert takes_batches(query.price)
     price = query.price(batch)
     assert backend.owns(price)
-    assert ("probs" in vars(batch)) == bool(query.threshold and batch.fused is None)  # nobody asked without need
+    assert ("probs" in vars(batch)) == bool(query.state and batch.fused is None)  # nobody asked without need
     assert host(price).tolist() == host(query.price(batch.probs)).tolist()
 
 

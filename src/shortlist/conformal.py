@@ -14,8 +14,9 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from array_api_compat import array_namespace, device
 
+from shortlist.costs import ByName
 from shortlist.plans import stage_cost
-from shortlist.probabilities import count_true, ranking
+from shortlist.probabilities import as_array, count_true, ranking
 from shortlist.types import Array, CostModel, ShortlistError
 
 Quantile: TypeAlias = Literal["plain", "corrected", "authors"]
@@ -31,10 +32,14 @@ class Score(Protocol):
 
 @dataclass(frozen=True)
 class LAC:
-    """The probability of the class: the paper's score, and the smallest sets on average."""
+    """The probability of the class: the paper's score, and the smallest sets on average.
+
+    >>> LAC()([[0.5, 0.3, 0.2]])
+    array([[0.5, 0.3, 0.2]])
+    """
 
     def __call__(self, probs: Array) -> Array:
-        return probs
+        return as_array(probs, "probs")
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,7 @@ class RAPS:
 
     Returned as the conformity 1 / (1 + s), which turns around s and keeps t = 0 for the conventional query.
 
-    >>> import numpy as np
-    >>> RAPS(penalty=0.5, free=1)(np.array([[0.5, 0.3, 0.2]])).round(3)
+    >>> RAPS(penalty=0.5, free=1)([[0.5, 0.3, 0.2]]).round(3)
     array([[0.667, 0.435, 0.333]])
     """
 
@@ -56,6 +60,7 @@ class RAPS:
             raise ShortlistError(f"score raps: penalty and free must be at least 0, got {self.penalty} and {self.free}")
 
     def __call__(self, probs: Array) -> Array:
+        probs = as_array(probs, "probs")
         xp = array_namespace(probs)
         order = ranking(probs)
         mass = xp.cumulative_sum(xp.take_along_axis(probs, order, axis=1), axis=1)
@@ -66,10 +71,17 @@ class RAPS:
 
 @dataclass(frozen=True)
 class APS:
-    """Adaptive sets: s(y) = mass of all classes at least as probable. RAPS without the penalty."""
+    """Adaptive sets: s(y) = mass of all classes at least as probable. RAPS without the penalty.
+
+    >>> APS()([[0.5, 0.3, 0.2]]).round(3)
+    array([[0.667, 0.556, 0.5  ]])
+    """
 
     def __call__(self, probs: Array) -> Array:
         return RAPS(penalty=0, free=0)(probs)
+
+
+SCORE = ByName[Score]("score", LAC, RAPS, APS)
 
 
 def of_truth(conformity: Array, labels: Array) -> Array:
@@ -115,13 +127,6 @@ def _place(n: int, alpha: float, quantile: Quantile) -> int | None:
 def members(conformity: Array, threshold: float) -> Array:
     """(n, L) the sets (eq. 4)."""
     return conformity >= threshold
-
-
-def set_sizes(conformity: Array, threshold: float) -> Array:
-    """(n,) how many classes each list shows; an empty set is asked conventionally and counts L."""
-    xp = array_namespace(conformity)
-    k = count_true(members(conformity, threshold))
-    return xp.where(k == 0, xp.full_like(k, conformity.shape[1]), k)
 
 
 def price_table(n_classes: int, alpha: float, cost: CostModel, like: Array) -> Array:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from array_api_compat import array_namespace
 
-from shortlist.types import Array, ShortlistError
+from shortlist.probabilities import as_array
+from shortlist.types import Array, CostModel, ShortlistError
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True)
 class Bits:
     """log2 of the number of options: the paper's unit.
 
-    >>> float(Bits()(8)), Bits()(np.array([1, 2, 4]))
+    >>> float(Bits()(8)), Bits()([1, 2, 4])
     (3.0, array([0., 1., 2.]))
     """
 
@@ -68,6 +72,9 @@ class Seconds:
         """Least squares over measured answers: how many options a stage showed, and how long it took.
 
         A stage's time can not fall with more options, so a line that would is replaced by the mean.
+
+        >>> Seconds.fit([2, 2, 4, 4], [1.0, 2.0, 3.0, 4.0])
+        Seconds(a=-0.5, b=2.0)
         """
         x, y = np.asarray(options, dtype=np.float64), np.asarray(seconds, dtype=np.float64)
         if x.shape != y.shape or x.ndim != 1:
@@ -90,8 +97,7 @@ def _check_slope(name: str, field: str, slope: float, start: float) -> None:
 
 
 def _real(options: Array) -> Array:
-    if isinstance(options, int | float):
-        options = np.asarray(options)
+    options = np.asarray(options) if isinstance(options, int | float) else as_array(options, "options")
     xp = array_namespace(options)
     if xp.isdtype(options.dtype, "real floating"):
         return options
@@ -101,3 +107,33 @@ def _real(options: Array) -> Array:
 def _log2(options: Array) -> Array:
     real = _real(options)
     return array_namespace(real).log2(real)
+
+
+# --- parts that a name stands for ------------------------------------------------------------------------------
+
+
+class ByName(Generic[Part]):
+    """A field of a dataclass that takes a part, or the name a recipe knows it by. The first part is the default.
+
+    >>> @dataclass(frozen=True)
+    ... class Query:
+    ...     cost: ByName[CostModel] = COST
+    >>> Query(), Query("seconds"), Query(Linear(2.0))
+    (Query(cost=Bits()), Query(cost=Seconds(a=0.0, b=1.59)), Query(cost=Linear(slope=2.0, start=0.0)))
+    """
+
+    def __init__(self, field: str, *parts: Callable[[], Part]) -> None:
+        self.field, self.default = field, parts[0]()
+        self.parts = {part.__name__.lower(): part for part in parts}
+
+    def __get__(self, holder: object | None, owner: type) -> Part:
+        part: Part = self.default if holder is None else vars(holder)[self.field]
+        return part
+
+    def __set__(self, holder: object, part: Part | str) -> None:
+        if isinstance(part, str) and part not in self.parts:
+            raise ShortlistError(f"{self.field}: {part!r} is none of {', '.join(sorted(self.parts))}")
+        vars(holder)[self.field] = self.parts[part]() if isinstance(part, str) else part
+
+
+COST = ByName[CostModel]("cost", Bits, Linear, Seconds)

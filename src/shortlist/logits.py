@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -9,10 +10,16 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from shortlist.devices import kernels
-from shortlist.probabilities import first_true
+from shortlist.probabilities import as_array, first_true
 from shortlist.types import Array, Predictions, ShortlistError
 
 
+def _probs(batch: Logits) -> Array:
+    there = kernels("rows", batch.logits)
+    return softmax(batch.logits) if there is None else there.softmax(batch.logits)
+
+
+@dataclass(frozen=True, init=False, repr=False, eq=False)
 class Logits(Predictions):
     """A batch of what a network says before the softmax; −inf rules a class out.
 
@@ -23,10 +30,11 @@ class Logits(Predictions):
     array([[0.25, 0.75]])
     """
 
-    logits: Array  # (n, L)
+    logits: Array = field(kw_only=True)  # (n, L)
+    probs: Array = field(init=False, default=cached_property(_probs))
 
-    def __init__(self, logits: Array, embeddings: Array | None = None) -> None:
-        self.__dict__.update(logits=logits, embeddings=embeddings)
+    def __init__(self, logits: Array, embeddings: Array | None = None, samples: Array | None = None) -> None:
+        self.__dict__.update(logits=as_array(logits, "logits"), embeddings=embeddings, samples=samples)
 
     def __repr__(self) -> str:
         return f"Logits({self.logits!r}, embeddings={self.embeddings!r})"
@@ -34,11 +42,6 @@ class Logits(Predictions):
     @property
     def matrix(self) -> Array:
         return self.logits
-
-    @cached_property
-    def probs(self) -> Array:
-        there = kernels("rows", self.logits)
-        return softmax(self.logits) if there is None else there.softmax(self.logits)
 
     @cached_property
     def fused(self) -> Any:
@@ -50,6 +53,17 @@ class Logits(Predictions):
     def summary(self) -> Any:
         """Entropy, largest and second largest probability (n,) each, by one reading: for fused logits."""
         return self.fused.summary(self.logits)
+
+
+def as_probs(batch: Predictions) -> Predictions:
+    """The same record with probabilities where it holds logits.
+
+    >>> as_probs(Logits(np.log([[1.0, 3.0]]), samples=np.ones((1, 2, 2)) / 2)).samples.shape
+    (1, 2, 2)
+    """
+    if not isinstance(batch, Logits):
+        return batch
+    return Predictions(**{field.name: getattr(batch, field.name) for field in fields(Predictions)})
 
 
 def softmax(logits: Array) -> Array:

@@ -11,14 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shortlist.campaign import ledger
-from shortlist.campaign.asked import Asked
-from shortlist.campaign.folder import Folder
-from shortlist.campaign.overlap import rule_of
-from shortlist.campaign.resolution import Resolution, resolve
-from shortlist.campaign.schema import IS_ANSWERED, questions
-from shortlist.campaign.store import QuestionRow, Store
-from shortlist.campaign.streams import draw_calibration
+from shortlist.campaign.accounting.ledger import Line, conventional_item_cost
+from shortlist.campaign.storage.folder import Asked
+from shortlist.campaign.storage.schema import IS_ANSWERED, questions
+from shortlist.campaign.view import View
 from shortlist.plans import QueryDesign
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.oracle import Oracle
@@ -32,7 +28,7 @@ class Record:
     folder: Path
     config: dict[str, Any]
     rounds: list[Round]
-    ledger: list[ledger.Line]
+    ledger: list[Line]
     n_items: int
     classes: list[str]
     notes: list[str]
@@ -42,9 +38,7 @@ class Record:
     @property
     def saving(self) -> float | None:
         """% by which the labels came cheaper than asked conventionally."""
-        if not self.rounds or not self.rounds[-1].conventional_cost:
-            return None
-        return 100 * (1 - self.rounds[-1].cost / self.rounds[-1].conventional_cost)
+        return saved(self.rounds[-1].cost, self.rounds[-1].conventional_cost) if self.rounds else None
 
     @property
     def unit(self) -> str:
@@ -52,25 +46,22 @@ class Record:
 
 
 def read(folder: str | Path) -> Record:
-    with _open(folder) as store:
-        return Record(
-            folder=Path(folder),
-            config=store.config(),
-            rounds=[r.result for r in store.rounds() if r.result is not None],
-            ledger=ledger.lines(store),
-            n_items=store.n_items(),
-            classes=store.class_names(),
-            notes=[detail for _, step, detail in store.events() if step == "note"],
-            open_questions=len(store.open_questions()),
-            ending=_ending(store),
-        )
+    with View.of(folder) as view:
+        return record_of(view)
 
 
-def _ending(store: Store) -> str | None:
-    """Why the campaign was over after its last round; one that has gone on since is not."""
-    rows = store.rounds()
-    said = [detail for round, step, detail in store.events() if step == "ending" and round == rows[-1].number]
-    return said[-1] if said else None
+def record_of(view: View) -> Record:
+    return Record(
+        folder=view.folder,
+        config=view.config(),
+        rounds=view.finished(),
+        ledger=view.ledger(),
+        n_items=view.n_items(),
+        classes=view.class_names(),
+        notes=view.notes(),
+        open_questions=len(view.open_questions()),
+        ending=view.ending(),
+    )
 
 
 def accuracy_per_cost(round: Round) -> float | None:
@@ -78,38 +69,29 @@ def accuracy_per_cost(round: Round) -> float | None:
     return round.accuracy / round.relative_cost if round.accuracy is not None and round.relative_cost else None
 
 
+def saved(cost: float, conventional_cost: float) -> float | None:
+    """% by which labels came cheaper than asked conventionally; below 0: dearer."""
+    return 100 * (1 - cost / conventional_cost) if conventional_cost else None
+
+
 def labels(folder: str | Path) -> dict[str, str]:
     """Item key -> class name, everything that has a label now."""
-    with _open(folder) as store:
-        keys, names = store.keys(), store.class_names()
-        return {keys[item]: names[cls] for item, cls in sorted(_resolution(store).labels.items())}
-
-
-def coverage(folder: str | Path, truth: Mapping[str, str]) -> float | None:
-    """% of shortlists outside D_cal that held the *true* class, where it is known: differs under label noise."""
-    held = [one for those in _held(folder, truth).values() for one in those]
-    return 100 * float(np.mean(held)) if held else None
+    with View.of(folder) as view:
+        return view.labels()
 
 
 def coverages(folder: str | Path, truth: Mapping[str, str]) -> dict[int, float]:
-    """The same for every round that has such shortlists."""
-    return {round: 100 * float(np.mean(those)) for round, those in _held(folder, truth).items()}
-
-
-def _held(folder: str | Path, truth: Mapping[str, str]) -> dict[int, list[bool]]:
-    """Whether each list held the true class, by round."""
-    with _open(folder) as store:
-        keys, class_at = store.keys(), {name: i for i, name in enumerate(store.class_names())}
-        shown = store.questions(questions.c.purpose.in_(["query", "ahead"]), IS_ANSWERED)
-    found: dict[int, list[bool]] = defaultdict(list)
+    """By round, % of shortlists outside D_cal that held the *true* class, where it is known: differs under label
+    noise."""
+    with View.of(folder) as view:
+        keys, class_at = view.keys(), {name: i for i, name in enumerate(view.class_names())}
+        shown = view.questions(questions.c.purpose.in_(["query", "ahead"]), IS_ANSWERED)
+    held: dict[int, list[bool]] = defaultdict(list)
     for q in shown:
         if keys[q.item] in truth:
-            found[q.round].append(_holds(q, class_at.get(truth[keys[q.item]], -1)))
-    return found
-
-
-def _holds(question: QuestionRow, cls: int) -> bool:
-    return not question.cuts or cls in question.classes[: question.cuts[0]]
+            cls = class_at.get(truth[keys[q.item]], -1)
+            held[q.round].append(q.shortlist is None or cls in q.shortlist)
+    return {round: 100 * float(np.mean(those)) for round, those in held.items()}
 
 
 # --- other designs on the same labels --------------------------------------------------------------------------
@@ -133,22 +115,23 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
     candidate sets just as their own campaign is, as long as both choose the same items. Skips and corrections are
     left out.
     """
-    with _open(folder) as store:
-        if store.partly_answered():
+    with View.of(folder) as view:
+        if view.partly_answered():
             raise ShortlistError(f"{folder}: its answers left partial labels, so no other design can be charged")
-        known = _resolution(store).labels
-        seed, budget = int(store.config()["seed"]), int(store.config()["budget"])
-        finished = [r.number for r in store.rounds() if r.result is not None]
-        ahead = {number: set(store.asked_items(number, "ahead")) for number in finished}
-        first = [q.n_classes for q in store.questions(questions.c.round == 1) if q.item in known]
-        whole = store.n_items() * conventional_cost(query, len(store.class_names()))
-    paid = [math.fsum(conventional_cost(query, n_classes) for n_classes in first)]  # whatever the design
+        known = view.resolution(first=0).labels
+        draws, budget = view.draws, int(view.config()["budget"])
+        finished = [round.number for round in view.finished()]
+        ahead = {number: set(view.asked_items(number, "ahead")) for number in finished}
+        first = [q.n_classes for q in view.questions(questions.c.round == 1) if q.item in known]
+        whole = view.n_items() * conventional_item_cost(len(view.class_names()), query.cost)
+        asked_in = {number: view.asked(number) for number in finished[1:]}
+    paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
     result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None)] if finished else []
     current, before = query, None
     for number in finished[1:]:
-        asked = Asked.read(Folder(Path(folder)).asked(number))
+        asked = asked_in[number]
         early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
-        in_cal = draw_calibration(seed, number, len(asked.items), query.n_cal, len(ahead[number]), budget)
+        in_cal = draws.calibration(number, len(asked.items), query.n_cal, len(ahead[number]), budget)
         cal = _lists(current, asked.items[in_cal], asked.probs[in_cal], known)
         if len(cal.truth):
             current = query.calibrate(cal.probs, cal.truth)
@@ -159,11 +142,6 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         result.append(Recharged(number, total, 100 * total / whole, None if held is None else 100 * held, sizes))
         before = asked
     return result
-
-
-def conventional_cost(query: QueryDesign | Oracle, n_classes: int) -> float:
-    """What one item costs with all classes at once."""
-    return ledger.stage_charges(n_classes, (), True, query.cost)[0]
 
 
 @dataclass(frozen=True)
@@ -199,11 +177,3 @@ def _early_lists(
 
 def _mean(numbers: Sequence[float]) -> float | None:
     return float(np.mean(numbers)) if numbers else None
-
-
-def _open(folder: str | Path) -> Store:
-    return Store(Folder(Path(folder)).database, read_only=True)
-
-
-def _resolution(store: Store) -> Resolution:
-    return resolve(store.heard(0), store.resolved_together(), rule_of(store.config()))

@@ -1,17 +1,42 @@
-"""What a matrix of probabilities must be, and the two things everybody does to one."""
+"""What a matrix of probabilities must be, what is taken for one, and what is done to one everywhere."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
 from shortlist.types import Array, ShortlistError
 
+# --- what is taken for an array --------------------------------------------------------------------------------
+
+
+def as_array(values: Any, name: str = "values") -> Any:
+    """Lists, and frames and series of pandas or polars, as NumPy arrays; arrays and anything else as they are.
+
+    >>> as_array([[0.5, 0.5]])
+    array([[0.5, 0.5]])
+    """
+    if is_array_api_obj(values):
+        return values
+    if hasattr(values, "to_numpy"):  # what pandas, polars and pyarrow have in common
+        values = values.to_numpy()
+    elif not isinstance(values, list | tuple) and not hasattr(values, "__array__"):
+        return values
+    try:
+        return np.asarray(values, order="C")  # sums along rows round as they do of any other array
+    except (TypeError, ValueError) as error:
+        raise ShortlistError(f"{name}: the rows do not make an array: {error}") from None
+
+
+# --- probabilities and labels ----------------------------------------------------------------------------------
+
 TOLERANCE = 1e-3  # how far a row's sum may be from 1: room for float16 softmax and for files rounded to 4 digits
 
 
 def check_probs(probs: Array, name: str = "probs", *, first: int = 0) -> Array:
-    """The probabilities themselves, or a sentence saying which row is wrong and how. Rows count from `first`.
+    """The probabilities as an array, or a sentence saying which row is wrong and how. Rows count from `first`.
 
     >>> import numpy as np
     >>> check_probs(np.array([[0.5, 0.5], [0.5, np.nan]]))
@@ -19,7 +44,8 @@ def check_probs(probs: Array, name: str = "probs", *, first: int = 0) -> Array:
         ...
     shortlist.types.ShortlistError: probs: row 1 holds NaN; every probability must be a number from 0 to 1
     """
-    xp = array_namespace(check_matrix(probs, name))
+    probs = check_matrix(probs, name)
+    xp = array_namespace(probs)
     if probs.shape[0] == 0:
         return probs
     # NaN fails every comparison, so two reductions find every fault; the rest runs only to name the row
@@ -42,7 +68,8 @@ def check_probs(probs: Array, name: str = "probs", *, first: int = 0) -> Array:
 
 
 def check_matrix(probs: Array, name: str = "probs") -> Array:
-    """The probabilities themselves, if they look like some from far away: a matrix of floating point numbers."""
+    """The probabilities as an array, if they look like some from far away: a matrix of floating point numbers."""
+    probs = as_array(probs, name)
     if not is_array_api_obj(probs) or probs.ndim != 2 or probs.shape[1] < 1:
         raise ShortlistError(f"{name}: need a matrix (items, classes), got {_shape(probs)}")
     if not array_namespace(probs).isdtype(probs.dtype, "real floating"):
@@ -65,7 +92,8 @@ def first_true(wrong: Array) -> int:
 
 
 def check_labels(labels: Array, n: int, n_classes: int, name: str = "labels") -> Array:
-    """Labels are one whole number per row, each a column of the probabilities."""
+    """Labels as an array: one whole number per row, each a column of the probabilities."""
+    labels = np.empty(0, np.int64) if isinstance(labels, list | tuple) and not labels else as_array(labels, name)
     if not is_array_api_obj(labels) or tuple(labels.shape) != (n,):
         raise ShortlistError(f"{name}: need {n} labels, one per row of the probabilities, got {_shape(labels)}")
     xp = array_namespace(labels)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,7 @@ class Predictions:
 
     probs: Array  # (n, L), rows sum to 1
     embeddings: Array | None = None  # (n, D)
+    samples: Array | None = None  # (n, S, L), S predictions of each item, of a stochastic model or an ensemble
 
     @property
     def matrix(self) -> Array:
@@ -56,6 +58,7 @@ class Pool:
     labelled_embeddings: Array | None = None  # (m, D)
     labelled_features: Array | None = None  # (m, F)
     losses: Array | None = None  # (n,), from model.perturbed_loss
+    samples: Array | None = None  # (n, S, L), from the model
     size: int | None = None  # n, for methods that look at nothing else
     n_classes: int | None = None  # L, for methods that want it without probabilities
 
@@ -137,20 +140,42 @@ AnswerKind: TypeAlias = Literal["label", "none", "skip", "unreadable"]
 NONE = -1  # in a path: "None of the above"
 
 
-@dataclass(frozen=True)
-class Question:
-    """One item, and the classes to show stage by stage: up to each cut, then whatever is left."""
+class Stages:
+    """Which classes a question shows, stage by stage, and what a path through its stages means.
 
-    id: int
-    round: int
-    item: int  # position in the dataset
-    key: str
-    purpose: Purpose
+    For records with these fields. A stage shows the classes up to its cut and "None of the above"; the last one shows
+    every class that is left.
+    """
+
     classes: tuple[int, ...]  # most probable first, up to the last cut
     cuts: tuple[int, ...]  # where one stage ends and the next begins; () is the conventional query
     n_classes: int
-    exhaustive: bool = True  # False: after the last cut nothing more is asked (one-bit)
-    rejected: tuple[int, ...] = ()  # classes ruled out by earlier answers
+    exhaustive: bool  # False: after the last cut nothing more is asked (one-bit)
+    rejected: tuple[int, ...]  # classes ruled out by earlier answers
+
+    @property
+    def n_left(self) -> int:
+        """How many classes have not been ruled out."""
+        return self.n_classes - len(self.rejected)
+
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Where the stages begin and end, counted in classes."""
+        return (0, *self.cuts, *([self.n_left] if self.exhaustive else []))
+
+    @property
+    def options(self) -> list[int]:
+        """How many options each stage shows, "None of the above" among them.
+
+        >>> Question(1, 2, 7, "7", "query", classes=(4,), cuts=(1,), n_classes=9).options
+        [2, 8]
+        """
+        return [end - start + (end < self.n_left) for start, end in pairwise(self.edges)]
+
+    @property
+    def shortlist(self) -> tuple[int, ...] | None:
+        """The classes shown first; None: all at once."""
+        return self.classes[: self.cuts[0]] if self.cuts else None
 
     @property
     def stages(self) -> list[tuple[int, ...]]:
@@ -159,22 +184,61 @@ class Question:
         >>> Question(1, 2, 7, "7", "query", classes=(3, 0), cuts=(2,), n_classes=5).stages
         [(3, 0), (1, 2, 4)]
         """
-        starts = (0, *self.cuts)
-        shown = [self.classes[a:b] for a, b in zip(starts, self.cuts, strict=False)]
-        seen = {*self.classes, *self.rejected}
-        rest = tuple(c for c in range(self.n_classes) if c not in seen)
-        return [*shown, rest] if self.exhaustive and rest else shown
+        listed = [self.classes[start:end] for start, end in pairwise((0, *self.cuts))]
+        rest = tuple(cls for cls in range(self.n_classes) if self._is_left(cls))
+        return [*listed, rest] if self.exhaustive and rest else listed
 
-    def path_to(self, label: int) -> tuple[int, ...]:
-        """What someone who knows the label answers, stage by stage.
+    def shows(self, stage: int, cls: int) -> bool:
+        """Whether a class can be chosen in a stage."""
+        if stage < len(self.cuts):
+            return cls in self.classes[self.edges[stage] : self.edges[stage + 1]]
+        return 0 <= cls < self.n_classes and self._is_left(cls)
+
+    def _is_left(self, cls: int) -> bool:
+        return cls not in self.classes and cls not in self.rejected
+
+    def path_to(self, label: int, *, decided: bool = False) -> tuple[int, ...]:
+        """What an annotator who knows the label answers, stage by stage.
+
+        The answer ends without a label where the question would not ask about it, unless it is `decided` all the same.
 
         >>> Question(1, 2, 7, "7", "query", classes=(3, 0), cuts=(2,), n_classes=5).path_to(0)
         (0,)
         """
         rank = self.classes.index(label) if label in self.classes else self.n_classes
         misses = sum(rank >= cut for cut in self.cuts)
-        found = misses < len(self.cuts) or self.exhaustive
-        return (NONE,) * misses + ((label,) if found else ())
+        is_asked = misses < len(self.cuts) or self.exhaustive
+        return (NONE,) * misses + ((label,) if is_asked or decided else ())
+
+    def decided_path(self, kind: AnswerKind, label: int | None) -> tuple[int, ...]:
+        """The path of an answer of which only the kind and the label are known."""
+        if kind == "label" and label is not None:
+            return self.path_to(label, decided=True)
+        return (NONE,) * (len(self.edges) - 1) if kind == "none" else ()
+
+    def can_end(self, kind: AnswerKind, path: tuple[int, ...]) -> bool:
+        """Whether a path is "None" at each stage but the last, and ends there as this kind of answer does."""
+        misses = path.count(NONE)
+        chosen, n_stages = path[misses:], len(self.edges) - 1
+        if kind not in get_args(AnswerKind) or NONE in chosen or len(chosen) != (kind == "label"):
+            return False
+        return misses == n_stages if kind == "none" else misses < n_stages
+
+
+@dataclass(frozen=True)
+class Question(Stages):
+    """One item, and the classes to show stage by stage: up to each cut, then whatever is left."""
+
+    id: int
+    round: int
+    item: int  # position in the dataset
+    key: str
+    purpose: Purpose
+    classes: tuple[int, ...]
+    cuts: tuple[int, ...]
+    n_classes: int
+    exhaustive: bool = True
+    rejected: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -195,6 +259,11 @@ class Answer:
     @property
     def label(self) -> int | None:
         return self.path[-1] if self.kind == "label" else None
+
+    @property
+    def stages_seen(self) -> int:
+        """How many stages were on the screen before this was answered."""
+        return len(self.path) + (self.kind in ("skip", "unreadable"))
 
 
 class Annotator(Protocol):
@@ -235,5 +304,5 @@ class Acquisition(Protocol):
     @property
     def needs(self) -> frozenset[str]: ...
 
-    def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None, **fields: Any) -> Ints:
+    def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None) -> Ints:
         """Positions of the items to ask about, best first."""

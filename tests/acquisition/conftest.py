@@ -13,6 +13,6 @@ def tiles_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
     def hold(numbers: int) -> None:
         for name in ("TILE", "CUDA_TILE"):
-            monkeypatch.setattr(f"shortlist.acquisition.tiles.{name}", numbers)
+            monkeypatch.setattr(f"shortlist.acquisition.geometry.points.{name}", numbers)
 
     return hold

@@ -10,9 +10,11 @@ from scipy.stats import chisquare
 
 from shortlist.acquisition.badge import Badge
 from shortlist.acquisition.cost_aware import CostAware
-from shortlist.acquisition.points import Points, as_index
+from shortlist.acquisition.geometry.points import Points
+from shortlist.system.arrays import as_index
 from shortlist.types import ShortlistError
 from tests.backends import HAS_TORCH, Backend, Matrix, each_backend, host, softmax
+from tests.cases import half_of
 
 
 def materialised(probs: Matrix, embeddings: Matrix) -> Matrix:
@@ -58,8 +60,7 @@ def test_the_first_centre_has_the_largest_norm() -> None:
         assert first[0] == (materialised(probs, h) ** 2).sum(axis=1).argmax()
 
 
-@pytest.mark.parametrize("scale", ["sum", "max"])
-@pytest.mark.parametrize("costly", [False, True], ids=["plain", "cost-aware"])
+@pytest.mark.parametrize(("scale", "costly"), half_of(["sum", "max"], [False, True]))
 def test_the_second_is_drawn_with_the_papers_weight(scale: str, costly: bool) -> None:
     probs, h, d = softmax(8, 4), embeddings(8), 0.7
     price = np.linspace(1, 3, 8)
@@ -105,7 +106,7 @@ def test_sixteen_bits_are_kept_and_thirty_two_are_summed(storage: Any) -> None:
     if storage is None:
         probs, h = probs.bfloat16(), h.bfloat16()
     made = Badge(storage=storage).gradients(probs, h)
-    u, v = (factor.array for factor in made.factors)  # type: ignore[attr-defined]
+    u, v = (factor.array for factor in made.factors)
     assert u.dtype == v.dtype == torch.bfloat16
     assert made.norms.dtype == torch.float32
     g = (u.double().numpy()[:, :, None] * v.double().numpy()[:, None, :]).reshape(60, -1)

@@ -11,9 +11,10 @@ from scipy.stats import chisquare
 
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
-from shortlist.acquisition.method import Scored, Sequential, Value, best, race, to_numpy
+from shortlist.acquisition.method import Scored, Sequential, Value, best, race
 from shortlist.acquisition.random import Random
 from shortlist.acquisition.scan import BLOCK, scan
+from shortlist.system.arrays import to_numpy
 from shortlist.types import Array, Ints, Pool, Predictions, Rng, ShortlistError
 from tests.backends import Backend, each_backend, host, softmax
 
@@ -93,7 +94,7 @@ def test_a_sequential_method_gets_the_whole_of_what_it_needs() -> None:
     by_price = CostAware(First(), d=0).select(stream, n=5, rng=rng, price=lambda p: 1 / p[:, 0])
     assert by_price.tolist() == order[:5].tolist()
     with pytest.raises(ShortlistError, match=r"^First needs probs"):
-        First().select(None, n=5, rng=rng, size=20)
+        First().select(Pool(size=20), n=5, rng=rng)
     with pytest.raises(ShortlistError, match=r"^probs: row 0 sums to 2"):
         First().select(probs * 2, n=5, rng=rng)
 

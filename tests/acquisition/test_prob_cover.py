@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from shortlist.acquisition.cost_aware import CostAware
-from shortlist.acquisition.prob_cover import ProbCover
-from shortlist.acquisition.purity import purity_radius
+from shortlist.acquisition.prob_cover import ProbCover, purity_radius
 from shortlist.logits import Logits
 from shortlist.types import Pool, Predictions, ShortlistError
 from tests.backends import HAS_TORCH, Backend, Matrix, each_backend, softmax
@@ -108,7 +107,7 @@ def test_looking_for_neighbours_in_16_bits_as_on_a_gpu(
 ) -> None:
     x, labelled, backend = features(400), features(6, seed=7), Backend("torch", "float32")
     usual = select(backend, x, labelled, d)
-    monkeypatch.setattr("shortlist.acquisition.directions.on_cuda", lambda array: True)
+    monkeypatch.setattr("shortlist.acquisition.geometry.neighbours.on_cuda", lambda array: True)
     assert select(backend, x, labelled, d, memory=memory) == usual
 
 
@@ -218,7 +217,7 @@ def test_without_delta_the_features_give_one(backend: Backend) -> None:
 
 
 def test_without_delta_the_number_of_classes_is_needed() -> None:
-    with pytest.raises(ShortlistError, match=r"^ProbCover needs delta=…, or the number of classes .* pass n_classes=…"):
+    with pytest.raises(ShortlistError, match=r"^ProbCover needs delta=…, or .* n_classes in a Pool"):
         ProbCover().select(None, features=features(), n=3, rng=np.random.default_rng(0))
 
 
@@ -232,7 +231,7 @@ def test_without_delta_any_kind_of_prediction_gives_the_number_of_classes() -> N
 @each_backend
 def test_one_class_and_no_delta_is_one_ball(backend: Backend) -> None:
     x = backend(features())
-    picks = ProbCover().select(None, features=x, n_classes=1, n=N, rng=np.random.default_rng(0))
+    picks = ProbCover().select(Pool(n_classes=1), features=x, n=N, rng=np.random.default_rng(0))
     assert sorted(picks.tolist()) == list(range(N))
 
 

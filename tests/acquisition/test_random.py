@@ -11,7 +11,7 @@ from shortlist.types import Pool
 def test_every_item_is_as_likely_as_any_other() -> None:
     counts = np.zeros(12)
     for seed in range(3000):
-        counts[Random().select(None, n=4, rng=np.random.default_rng(seed), size=12)] += 1
+        counts[Random().select(Pool(size=12), n=4, rng=np.random.default_rng(seed))] += 1
     assert chisquare(counts).pvalue > 1e-3
 
 
@@ -19,7 +19,7 @@ def test_cost_aware_draws_with_weight_one_over_price() -> None:
     price = np.array([1.0, 2.0, 4.0])
     first = np.zeros(3)
     for seed in range(7000):
-        first[CostAware(Random()).select(None, n=1, rng=np.random.default_rng(seed), size=3, price=price)] += 1
+        first[CostAware(Random()).select(Pool(size=3), n=1, rng=np.random.default_rng(seed), price=price)] += 1
     assert chisquare(first, 7000 / price / (1 / price).sum()).pvalue > 1e-3
 
 

@@ -13,7 +13,7 @@ from shortlist.acquisition import scan as module
 from shortlist.acquisition.entropy import Entropy
 from shortlist.acquisition.scan import scan
 from shortlist.logits import Logits
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.types import Pool, Predictions, ShortlistError
 from tests.backends import Backend, each_backend, host, softmax
 
@@ -44,7 +44,7 @@ def test_the_same_bits_however_many_cores(kind: Any, backend: Backend, monkeypat
     few_ulp = (
         0 if backend.device == "cpu" else 1e-6
     )  # a GPU adds up in an order that depends on how many rows there are
-    price = CandidateSet().at(0.1, 0.2).price
+    price = CalibratedSet(CandidateSet(), 0.1, 0.2).price
     probs = softmax(333, 6)
     batch = kind(backend(probs if kind is Predictions else np.log(probs)))
     many = scan(Pool([batch, batch]), Entropy().gains, None, price)

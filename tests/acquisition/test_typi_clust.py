@@ -13,6 +13,7 @@ from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.typi_clust import TypiClust, mean_distances
 from shortlist.types import ShortlistError
 from tests.backends import HAS_TORCH, Backend, Matrix, each_backend, host
+from tests.cases import torture
 
 SIZES = (40, 30, 25, 15, 10)
 CLUSTER = np.repeat(np.arange(5), SIZES)
@@ -131,13 +132,14 @@ def test_with_as_many_clusters_fewer_is_a_beginning_of_more() -> None:
 
 
 @pytest.mark.parametrize("d", [None, 0.3])
-def test_a_permuted_pool_is_drawn_from_as_often(d: float | None) -> None:
+@pytest.mark.parametrize("draws", [500, pytest.param(1000, marks=torture)])
+def test_a_permuted_pool_is_drawn_from_as_often(d: float | None, draws: int) -> None:
     x = np.random.default_rng(1).standard_normal((12, 3))
     places = np.random.default_rng(99).permutation(12)
     price = np.linspace(1, 4, 12)
     counts = np.zeros((2, 12), np.int64)
     method = TypiClust(neighbours=2, clusters=2)
-    for seed in range(2000):
+    for seed in range(draws):
         for row, at in ((0, np.arange(12)), (1, places)):
             whole = method if d is None else CostAware(method, d=d)
             picks = whole.select(

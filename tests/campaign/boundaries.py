@@ -1,55 +1,66 @@
-"""Kill a small campaign at every place where something becomes durable: python -m tests.campaign.boundaries FOLDER.
+"""End a small campaign wherever something becomes durable: python -m tests.campaign.boundaries FOLDER [ROUNDS].
 
-The process forks: a child runs until the k-th such place and is killed there, another goes on to the end, and
-what it has then must equal the uninterrupted run. Prints how many places there were.
+A campaign runs once without an end, and at each such place its folder is copied: this is what a kill would leave. Each
+copy goes on in a process of its own, and what it has then must equal the uninterrupted run. Then one is killed in
+earnest, again and again. Prints how many places there were.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from sqlalchemy.engine.default import DefaultDialect
 
-from .toys import run, snapshot
+from tests.campaign.toys import run, snapshot
 
 
-def main(folder: Path) -> None:
-    whole = folder / "whole"
-    _child(partial(_campaign, whole))
+def main(folder: Path, rounds: int = 3) -> None:
+    whole, campaign = folder / "whole", partial(run, holdout=4, ahead=2, rounds=rounds)
+    places = 0
+
+    def leave(place: int) -> None:
+        nonlocal places
+        places = place
+        if whole.exists():
+            shutil.copytree(whole, folder / f"{place}")
+
+    with _at_each_place(leave):
+        campaign(whole)
     wanted = snapshot(whole)
-    k = 1
-    while _child(partial(_campaign, folder / f"{k}", kill_at=k)):
-        _child(partial(_campaign, folder / f"{k}"))
-        _same(snapshot(folder / f"{k}"), wanted, f"killed at place {k}")
-        k += 1
+    for place in range(1, places + 1):
+        _child(partial(campaign, folder / f"{place}"))
+        _same(snapshot(folder / f"{place}"), wanted, f"ended at place {place}")
     often = folder / "often"
-    while _child(partial(_campaign, often, kill_at=12)):
+    while _child(partial(_killed, partial(campaign, often), kill_at=12)):
         pass
     _same(snapshot(often), wanted, "killed at every 12th place")
-    print(k - 1, "places")
+    print(places, "places")
 
 
-def _campaign(folder: Path, kill_at: int | None = None) -> None:
-    if kill_at is not None:
-        _arm(kill_at)
-    run(folder, holdout=4, ahead=2, rounds=3)
+def _killed(campaign: Callable[[], Any], kill_at: int) -> None:
+    with _at_each_place(lambda place: os.kill(os.getpid(), signal.SIGKILL) if place == kill_at else None):
+        campaign()
 
 
-def _arm(kill_at: int) -> None:
+@contextmanager
+def _at_each_place(act: Callable[[int], None]) -> Iterator[None]:
+    """Act before and after every commit, file written and file moved, with its number."""
     passed = 0
 
     def place() -> None:
         nonlocal passed
         passed += 1
-        if passed == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+        act(passed)
 
     def around(original: Callable[..., Any]) -> Callable[..., Any]:
         def both(*args: Any, **kwargs: Any) -> Any:
@@ -60,11 +71,13 @@ def _arm(kill_at: int) -> None:
 
         return both
 
-    for owner, name in ((DefaultDialect, "do_commit"), (Path, "replace"), (Path, "write_text"), (np, "savez")):
-        setattr(owner, name, around(getattr(owner, name)))
+    with ExitStack() as stack:
+        for owner, name in ((DefaultDialect, "do_commit"), (Path, "replace"), (Path, "write_text"), (np, "savez")):
+            stack.enter_context(patch.object(owner, name, around(getattr(owner, name))))
+        yield
 
 
-def _child(job: Callable[[], None]) -> bool:
+def _child(job: Callable[[], Any]) -> bool:
     """Whether a fork of this process was killed before it had done its job."""
     pid = os.fork()
     if pid == 0:
@@ -88,4 +101,4 @@ def _same(found: dict[str, Any], wanted: dict[str, Any], where: str) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))

@@ -13,8 +13,7 @@ from shortlist.campaign.engine import Campaign
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.queries.conventional import Conventional
 from shortlist.types import Answer, Question, Round
-
-from .toys import answers, asked, asked_about, campaign, data, rows, run, work
+from tests.campaign.toys import answers, asked, asked_about, campaign, data, rows, run, work
 
 DATA = data(60)
 
@@ -57,7 +56,7 @@ def test_they_are_asked_with_the_current_threshold(tmp_path: Path) -> None:
     with in_round(tmp_path, 2) as going:
         handed = going.ahead(4)
         row = going.store.rounds()[-1]
-        query = going.query.at(row.alpha, row.threshold)
+        query = going.query.restored({"alpha": row.alpha, "threshold": row.threshold})
     plan = query.plan(asked(tmp_path, 2).ahead_probs)
     assert [q.cuts[0] if q.cuts else 5 for q in handed] == plan.sizes.tolist()
 
@@ -128,7 +127,7 @@ def test_the_last_round_prepares_none(tmp_path: Path) -> None:
 
 
 def test_a_campaign_that_is_over_hands_out_none(tmp_path: Path) -> None:
-    from shortlist.campaign.stopping import Stopping
+    from shortlist.campaign.accounting.stopping import Stopping
 
     with in_round(tmp_path, 2, rounds=None, stop=Stopping(accuracy=2.0)) as going:
         work(going)

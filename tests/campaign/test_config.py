@@ -14,8 +14,7 @@ from shortlist.campaign.config import describe, first_difference, snake, to_toml
 from shortlist.costs import Seconds
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import ShortlistError
-
-from .toys import campaign
+from tests.campaign.toys import campaign
 
 
 def test_parts_are_described_with_all_their_settings() -> None:

@@ -23,17 +23,16 @@ from shortlist.acquisition.margin import Margin
 from shortlist.acquisition.prob_cover import ProbCover
 from shortlist.acquisition.saal import Saal
 from shortlist.annotators.simulated import Simulated
+from shortlist.campaign.accounting.stopping import Stopping
 from shortlist.campaign.settings import PARTS
-from shortlist.campaign.stopping import Stopping
 from shortlist.datasets.arrays import Arrays
 from shortlist.models.kernel_svm import KernelSVM
 from shortlist.models.scikit import Scikit
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.queries.oracle import Oracle
 from shortlist.types import Answer, Labelled, Question, ShortlistError
-
-from .killing import ROOT
-from .toys import Fixed, answers, campaign, data, hashes, learning, run, snapshot, work
+from tests.campaign.killing import ROOT
+from tests.campaign.toys import Fixed, answers, campaign, data, hashes, learning, run, snapshot, work
 
 DATA = data()
 
@@ -348,7 +347,7 @@ def test_two_in_one_process_do_not_work_on_one_folder_at_once(tmp_path: Path) ->
 
 def test_a_calibrated_query_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ShortlistError, match="query: it is calibrated already"):
-        campaign(tmp_path, DATA, query=CandidateSet(n_cal=3).at(0.1, 0.5))
+        campaign(tmp_path, DATA, query=CalibratedSet(CandidateSet(n_cal=3), 0.1, 0.5))
 
 
 def test_another_source_of_answers_is_another_configuration(tmp_path: Path) -> None:

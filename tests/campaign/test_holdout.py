@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from shortlist.acquisition.core_set import CoreSet
-from shortlist.campaign import ledger
-from shortlist.campaign.evaluation import wilson
-from shortlist.campaign.store import Store
+from shortlist.campaign.accounting import ledger
+from shortlist.campaign.learning.learner import wilson
+from shortlist.campaign.storage.store import Store
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import Round
-
-from .toys import Fixed, asked_about, data, learning, run
+from tests.campaign.toys import Fixed, asked_about, data, learning, run
 
 DATA = data(test=0)
 
@@ -37,7 +36,7 @@ def test_it_is_asked_first_and_never_selected_or_trained_on(tmp_path: Path) -> N
 def test_it_has_its_own_line_in_the_ledger(tmp_path: Path) -> None:
     rounds, _ = held_out(tmp_path, rounds=2)
     with Store(tmp_path / "campaign.db", read_only=True) as store:
-        lines = {(line.round, line.purpose): line for line in ledger.lines(store)}
+        lines = {(line.round, line.purpose): line for line in ledger.lines(store.costs())}
     assert lines[0, "holdout"].answers == 10
     assert lines[0, "holdout"].cost == pytest.approx(10 * np.log2(5))
     assert [r.holdout_cost for r in rounds] == [lines[0, "holdout"].cost] * 2

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from shortlist.annotators.simulated import Simulated
-from shortlist.campaign.resolution import resolve
-from shortlist.campaign.store import Store
+from shortlist.campaign.questions.resolution import resolve
+from shortlist.campaign.storage.store import Store
 from shortlist.queries.one_bit import OneBit
 from shortlist.types import NONE, Answer, Round
-
-from .toys import Fixed, answers, asked, campaign, data, learning, rows, run, work
+from tests.campaign.toys import Fixed, answers, asked, campaign, data, learning, rows, run, work
 
 L = 5
 DATA = data(30, L)

@@ -12,17 +12,16 @@ from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
 from shortlist.acquisition.random import Random
 from shortlist.annotators.simulated import Simulated
-from shortlist.campaign import ledger
-from shortlist.campaign.store import Store
-from shortlist.campaign.streams import draw_calibration
+from shortlist.campaign.accounting import ledger
+from shortlist.campaign.randomness import Draws
+from shortlist.campaign.storage.store import Store
 from shortlist.costs import Linear
-from shortlist.plans import conventional
+from shortlist.plans import QueryDesign, conventional
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.top_k import TopK
 from shortlist.types import Round
-
-from .toys import Fixed, asked, asked_about, campaign, data, learning, rows, run, work
+from tests.campaign.toys import Fixed, asked, asked_about, campaign, data, learning, rows, run, work
 
 L = 5
 DATA = data(60, L)
@@ -61,7 +60,7 @@ def test_calibration_items_count_in_the_budget(rounds: list[Round], folder: Path
         purposes = [q.purpose for q in rows(folder) if q.round == number]
         assert purposes.count("calibration") == 6
         assert purposes.count("query") == 10
-        assert np.array_equal(asked(folder, number).calibration, draw_calibration(0, number, 16, 6))
+        assert np.array_equal(asked(folder, number).calibration, Draws(0).calibration(number, 16, 6))
 
 
 def test_the_first_active_round_asks_calibration_conventionally(rounds: list[Round], folder: Path) -> None:
@@ -76,7 +75,7 @@ def test_calibration_is_asked_with_the_threshold_before(rounds: list[Round], fol
     assert said.threshold_before == before.threshold
     assert said.alpha_before == before.alpha
     assert before.threshold is not None
-    plan = QUERY.at(before.alpha, before.threshold).plan(said.probs[said.calibration])
+    plan = QUERY.restored({"alpha": before.alpha, "threshold": before.threshold}).plan(said.probs[said.calibration])
     shown = {q.item: q for q in rows(folder) if q.round == number and q.purpose == "calibration"}
     for row, item in enumerate(said.items[said.calibration]):
         own = plan.classes[plan.offsets[row] : plan.offsets[row + 1]]
@@ -120,8 +119,8 @@ def test_every_answer_costs_what_the_plan_charges(rounds: list[Round], folder: P
         paid = {a.item: a.cost for a in store.answers()}
     for number in (2, 3, 4, 5):
         said = asked(folder, number)
-        old = QUERY.at(_known(said.alpha_before), _known(said.threshold_before))
-        new = QUERY.at(_known(said.alpha), _known(said.threshold))
+        old = _as_of(said.alpha_before, said.threshold_before)
+        new = _as_of(said.alpha, said.threshold)
         truth = DATA.labels[said.items]
         for query, which in ((old, said.calibration), (new, ~said.calibration)):
             charged = query.plan(said.probs[which]).charge(truth[which])
@@ -131,7 +130,7 @@ def test_every_answer_costs_what_the_plan_charges(rounds: list[Round], folder: P
 def test_cost_accumulates_and_is_relative_to_the_whole_training_set(rounds: list[Round], folder: Path) -> None:
     with Store(folder / "campaign.db", read_only=True) as store:
         asked_in = {q.id: q.round for q in store.questions()}
-        answers, lines = store.answers(), ledger.lines(store)
+        answers, lines = store.answers(), ledger.lines(store.costs())
     for result in rounds:
         paid = math.fsum(a.cost for a in answers if asked_in[a.question] <= result.number)
         assert result.cost == pytest.approx(paid, abs=1e-9)
@@ -230,8 +229,9 @@ def test_open_questions_show_the_shortlist_then_the_rest(tmp_path: Path) -> None
     assert question.round == 2
 
 
-def _known(number: float) -> float | None:
-    return None if math.isnan(number) else number
+def _as_of(alpha: float, threshold: float) -> QueryDesign:
+    """The query as a round asked with it; NaN: not calibrated yet."""
+    return QUERY.restored(None if math.isnan(alpha) else {"alpha": alpha, "threshold": threshold})
 
 
 def test_a_full_batch_that_is_all_calibration_still_calibrates(tmp_path: Path) -> None:

@@ -12,11 +12,10 @@ import numpy as np
 
 from shortlist.acquisition.entropy import Entropy
 from shortlist.annotators.simulated import Simulated
-from shortlist.campaign.asked import Asked
 from shortlist.campaign.engine import Campaign
-from shortlist.campaign.folder import Folder
-from shortlist.campaign.resolution import resolve
-from shortlist.campaign.store import QuestionRow, Store
+from shortlist.campaign.questions.resolution import resolve
+from shortlist.campaign.storage.folder import Asked, Folder
+from shortlist.campaign.storage.store import QuestionRow, Store
 from shortlist.datasets.arrays import Arrays
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import Answer, Array, Dataset, Ints, Labelled, Predictions, Question, Rng, Round, Stream

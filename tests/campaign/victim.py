@@ -1,4 +1,4 @@
-"""A real campaign in a process of its own, to be killed: python -m tests.campaign.victim FOLDER SEED."""
+"""A real campaign, to be killed: python -m tests.campaign.victim FOLDER SEED."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
 from shortlist.annotators.simulated import Simulated
 from shortlist.campaign.engine import Campaign
-from shortlist.datasets.digits import Digits
+from shortlist.datasets.builtin.digits import Digits
 from shortlist.models.scikit import Scikit
 from shortlist.queries.candidate_set import CandidateSet
 

@@ -4,17 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from shortlist.campaign.ledger import Line
-from shortlist.campaign.store import Store
+from shortlist.campaign.accounting.ledger import Line
+from shortlist.campaign.storage.store import Store
 from shortlist.measures import labels, read
 from tests.cli.command import Command
+from tests.cli.conftest import Ran
 
 FOLDER = Path("runs/small/CSQ+Rand/seed-0")
 
 
 @pytest.fixture
-def campaign(shortlist: Command, recipe: Path) -> Path:
-    assert shortlist("run", recipe, "--seeds", "0").code == 0
+def campaign(ran: Ran) -> Path:
+    ran()
     return FOLDER
 
 
@@ -43,9 +44,3 @@ def test_unknown_rows(shortlist: Command, campaign: Path) -> None:
     assert got.err.startswith("error: more.csv: row 2: the campaign has no item 'nobody'; nothing was imported")
     got = shortlist("import", campaign, "more.csv", "--skip-unknown")
     assert (got.code, got.out) == (0, f"0 labels imported: {campaign}\n1 are unknown\n")
-
-
-def test_it_explains_itself(shortlist: Command) -> None:
-    got = shortlist("import", "--help")
-    assert got.code == 0
-    assert "Example: shortlist import" in got.out

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from shortlist.experiments.live import live_settings
 from shortlist.measures import read
+from shortlist.recipes.build import settings_in
 from tests.cli.command import Command, snapshot
 
 
@@ -41,7 +41,7 @@ def test_images_with_classes_from_a_file(shortlist: Command) -> None:
         "written: pets/campaign.toml (read it: every setting has a comment)\n"
         "next: shortlist label pets\n"
     )
-    dataset = live_settings("pets").dataset
+    dataset = settings_in("pets").dataset
     assert (len(dataset.keys), list(dataset.classes)) == (12, ["cat", "dog", "fox"])
 
 
@@ -50,7 +50,7 @@ def test_images_whose_folders_are_the_classes(shortlist: Command) -> None:
     got = shortlist("init", "pets", "--images", "photos")
     assert got.code == 0, got.err
     assert "13 images in photos; a label is known of 12\n3 classes: cat, dog, new\n" in got.out
-    assert (live_settings("pets").dataset.labels < 0).sum() == 1
+    assert (settings_in("pets").dataset.labels < 0).sum() == 1
 
 
 def test_folder_labels_are_taken_if_asked_for(shortlist: Command) -> None:
@@ -65,7 +65,7 @@ def test_a_table_of_texts(shortlist: Command) -> None:
         "30 texts in mail.csv; a label is known of 20\n2 classes: cat, dog\nmodel: logistic regression on TF-IDF"
         in got.out
     )
-    dataset = live_settings("mail").dataset
+    dataset = settings_in("mail").dataset
     assert (dataset.keys[3], len(dataset.keys)) == ("m3", 30)
 
 
@@ -73,7 +73,7 @@ def test_features_with_keys(shortlist: Command) -> None:
     got = shortlist("init", "dots", "--features", "x.npy", "--keys", "keys.txt", "--classes", "classes.txt")
     assert got.code == 0, got.err
     assert "30 items of 4 features in x.npy; a label is known of 0" in got.out
-    assert live_settings("dots").dataset.keys[2] == "k2"
+    assert settings_in("dots").dataset.keys[2] == "k2"
 
 
 def test_some_files_that_cannot_be_read_are_a_warning_and_all_of_them_an_error(shortlist: Command) -> None:
@@ -91,7 +91,7 @@ def test_some_files_that_cannot_be_read_are_a_warning_and_all_of_them_an_error(s
 
 
 def test_of_many_files_some_are_looked_at(shortlist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shortlist.experiments.new_dataset.LOOKED_AT", 11)
+    monkeypatch.setattr("shortlist.recipes.starter.LOOKED_AT", 11)
     for path in list(Path("photos").rglob("*.png"))[:5]:
         path.write_bytes(b"")
     got = shortlist("init", "pets", "--images", "photos", "--classes", "classes.txt")

@@ -3,10 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.command import Command
+from tests.cli.conftest import Ran
 
 
-def test_a_page_a_table_the_money_line_and_figures(shortlist: Command, recipe: Path) -> None:
-    assert shortlist("run", recipe, "--seeds", "0").code == 0
+def test_a_page_a_table_the_money_line_and_figures(shortlist: Command, ran: Ran) -> None:
+    ran()
     got = shortlist("report", "runs", "-o", "page.html", "--figures", "figures")
     assert got.code == 0, got.err
     assert "cheaper than asking conventionally" in got.out
@@ -29,15 +30,14 @@ def test_folders_without_a_campaign_are_named(shortlist: Command, tmp_path: Path
     assert not list(Path().rglob("*.html"))
 
 
-def test_a_page_that_cannot_be_written(shortlist: Command, recipe: Path) -> None:
-    assert shortlist("run", recipe, "--seeds", "0").code == 0
+def test_a_page_that_cannot_be_written(shortlist: Command, ran: Ran, recipe: Path) -> None:
+    ran()
     got = shortlist("report", "runs", "-o", recipe / "page.html")
     assert got.code == 1
     assert got.err.startswith(f"error: {recipe}/page.html: cannot be written (")
 
 
-def test_the_page_goes_where_the_campaigns_are(shortlist: Command, recipe: Path) -> None:
-    assert shortlist("run", recipe, "--seeds", "0", "--out", "here").code == 0
-    Path("here/report.html").unlink()
+def test_the_page_goes_where_the_campaigns_are(shortlist: Command, ran: Ran) -> None:
+    ran("here")
     assert "report: here/report.html" in shortlist("report", "here").out
     assert Path("here/report.html").is_file()

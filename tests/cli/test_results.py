@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shortlist.experiments.results import read_results
+from shortlist.experiments.result_files import read_results
 from tests.cli.command import Command
 
 

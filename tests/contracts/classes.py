@@ -9,8 +9,9 @@ from types import ModuleType
 
 
 def classes_of(package: ModuleType) -> list[type]:
-    """Every public class that a module of the package defines itself."""
-    modules = [importlib.import_module(f"{package.__name__}.{m.name}") for m in pkgutil.iter_modules(package.__path__)]
+    """Every public class that a module of the package, or of one inside it, defines itself."""
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    modules = [importlib.import_module(module.name) for module in found]
     return [
         cls
         for module in modules

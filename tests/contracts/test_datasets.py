@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -15,18 +12,18 @@ import pytest
 from PIL import Image
 
 import shortlist.datasets
+from shortlist.checks import check_dataset
 from shortlist.datasets.arrays import Arrays
-from shortlist.datasets.cifar import Cifar10, Cifar100
-from shortlist.datasets.digits import Digits
-from shortlist.datasets.examples import write_example
+from shortlist.datasets.builtin.digits import Digits
+from shortlist.datasets.builtin.glyphs import Glyphs
 from shortlist.datasets.feature_file import FeatureFile
-from shortlist.datasets.glyphs import Glyphs
 from shortlist.datasets.image_folder import ImageFolder
-from shortlist.datasets.imagenet64 import Imagenet64
-from shortlist.datasets.products10k import Products10k
-from shortlist.datasets.r52 import R52
-from shortlist.datasets.table import Table
-from shortlist.types import Dataset
+from shortlist.datasets.official.cifar import Cifar10, Cifar100
+from shortlist.datasets.official.examples import write_example
+from shortlist.datasets.official.imagenet64 import Imagenet64
+from shortlist.datasets.official.products10k import Products10k
+from shortlist.datasets.table import R52, Table
+from tests.contracts.classes import classes_of
 
 
 def small_arrays(folder: Path) -> Arrays:
@@ -77,16 +74,7 @@ BUILDERS: dict[str, Callable[[Path], Arrays]] = {
 }
 
 
-def dataset_classes() -> dict[str, type[Any]]:
-    modules = [
-        importlib.import_module(f"shortlist.datasets.{m.name}")
-        for m in pkgutil.iter_modules(shortlist.datasets.__path__)
-    ]
-    found = (pair for module in modules for pair in inspect.getmembers(module, inspect.isclass))
-    return {name: kind for name, kind in found if not name.startswith("_") and hasattr(kind, "spec")}
-
-
-CLASSES = dataset_classes()
+CLASSES = {cls.__name__: cls for cls in classes_of(shortlist.datasets) if hasattr(cls, "spec")}
 
 
 @pytest.fixture(params=sorted(CLASSES))
@@ -100,49 +88,13 @@ def test_every_builder_belongs_to_a_class() -> None:
     assert set(BUILDERS) <= set(CLASSES)
 
 
-def test_is_a_dataset(dataset: Arrays) -> None:
-    assert isinstance(dataset, Dataset)
-    assert dataset.kind in {"features", "texts", "images"}
+def test_meets_the_checks_that_are_shipped(dataset: Arrays) -> None:
+    check_dataset(dataset)
+    assert len(dataset) == len(dataset.keys)
 
 
-def test_keys_and_classes_are_unique_texts(dataset: Arrays) -> None:
-    for names in (dataset.keys, dataset.classes):
-        assert all(type(name) is str and name for name in names)
-        assert len(set(names)) == len(names)
-    assert len(dataset.classes) >= 2
-
-
-def test_labels_are_in_range(dataset: Arrays) -> None:
-    assert dataset.labels.dtype == np.int64
-    assert dataset.labels.min() >= -1
-    assert dataset.labels.max() < len(dataset.classes)
-
-
-def test_lengths_are_equal(dataset: Arrays) -> None:
-    n = len(dataset.keys)
-    assert len(dataset) == n
-    assert dataset.labels.shape == (n,)
-    assert dataset.inputs.shape[0] == n
-    assert dataset.features is None or dataset.features.shape[0] == n
-
-
-def test_positions_pick_inputs(dataset: Arrays) -> None:
-    positions = np.array([1, 0, 1], np.int64)
-    picked = dataset.inputs[positions]
-    assert picked.shape == (3, *dataset.inputs.shape[1:])
-    assert (picked[1] == dataset.inputs[0]).all() if dataset.kind != "texts" else picked[1] == dataset.inputs[0]
-    assert dataset.subset(positions[:2]).keys == (dataset.keys[1], dataset.keys[0])
-
-
-def test_test_split_is_whole(dataset: Arrays) -> None:
-    if dataset.test_inputs is None:
-        assert dataset.test_labels is None
-        return
-    assert dataset.test_labels is not None
-    assert dataset.test_labels.dtype == np.int64
-    assert dataset.test_inputs.shape == (len(dataset.test_labels), *dataset.inputs.shape[1:])
-    assert dataset.test_labels.min() >= 0
-    assert dataset.test_labels.max() < len(dataset.classes)
+def test_positions_pick_a_subset(dataset: Arrays) -> None:
+    assert dataset.subset(np.array([1, 0])).keys == (dataset.keys[1], dataset.keys[0])
 
 
 def test_labelled_items_are_those_with_a_label(dataset: Arrays) -> None:

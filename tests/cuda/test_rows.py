@@ -16,7 +16,7 @@ from shortlist.acquisition.margin import Margin
 from shortlist.acquisition.method import Scored
 from shortlist.logits import Logits, check_logits
 from shortlist.logits import softmax as plain_softmax
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
@@ -157,7 +157,10 @@ def test_the_first_wrong_row_is_named(dtype: str, value: float, message: str) ->
 
 
 @pytest.mark.parametrize("method", [Entropy(), Margin(), LeastConfident()], ids=lambda m: m.name)
-@pytest.mark.parametrize("query", [CandidateSet().at(0.1, 0.2), CandidateSet(), Conventional(), OneBit(), TopK(2)])
+@pytest.mark.parametrize(
+    "query",
+    [CalibratedSet(CandidateSet(), 0.1, 0.2), CandidateSet(), Conventional(), OneBit(), TopK(2)],
+)
 def test_a_whole_call_gives_the_plain_picks(method: Scored, query: Any) -> None:
     z = logits(60, 6, seed=5)
     rng = np.random.default_rng(0)
@@ -183,7 +186,7 @@ def test_nothing_of_the_size_of_the_logits_is_made() -> None:
     import torch
 
     z = torch.randn((200_000, 1000), device=DEVICE, dtype=torch.bfloat16)
-    query, rng = CandidateSet().at(0.1, 0.01), np.random.default_rng(0)
+    query, rng = CalibratedSet(CandidateSet(), 0.1, 0.01), np.random.default_rng(0)
     CostAware(Entropy()).select(Logits(z[:100, :]), n=10, rng=rng, price=query.price)
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()

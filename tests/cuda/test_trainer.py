@@ -16,8 +16,8 @@ if not HAS_TORCH:
 
 import torch
 
-from shortlist.models.network.augment import Augmentation, moved
-from shortlist.models.network.resnet import ResNet18
+from shortlist.models.network.architectures import ResNet18
+from shortlist.models.network.images import moved
 from shortlist.models.network.trainer import Trainer
 from shortlist.models.network.training import Optimiser, Training
 from tests.models.networks import Dropping
@@ -61,7 +61,7 @@ def trained(
 
 @pytest.mark.parametrize("rotation", [0.0, 15.0])
 def test_images_are_moved_as_on_the_cpu(rotation: float) -> None:
-    moves = Augmentation(rotation=rotation).draw(np.random.default_rng(0), (50,))
+    moves = Training(rotation=rotation).moves(np.random.default_rng(0), (50,))
     items = np.random.default_rng(1).integers(0, 60, 50)
     given = [torch.from_numpy(a) for a in (IMAGES, items, moves)]
     here, there, compiled = (

@@ -13,8 +13,7 @@ if not HAS_TORCH:
 
 import torch
 
-from shortlist.models.network.contrast import Contrast
-from shortlist.models.network.views import Views, viewed
+from shortlist.models.network.contrast import Contrast, Views, viewed
 from shortlist.models.simclr import Simclr
 
 # torch.compile loads parts of torch that torch itself calls deprecated

@@ -171,7 +171,7 @@ def test_refused_folders_and_sizes(tmp_path: Path) -> None:
     with pytest.raises(ShortlistError, match=r"there are no images in it; expected .*CLASS"):
         ImageFolder(tmp_path)
     save(tmp_path / "cat" / "1.png")
-    with pytest.raises(ShortlistError, match="there is only 'cat'"):
+    with pytest.raises(ShortlistError, match="there is only the class 'cat'"):
         ImageFolder(tmp_path)
     with pytest.raises(ShortlistError, match="image_folder: size is 0"):
         ImageFolder(tmp_path, size=0)

@@ -165,20 +165,20 @@ def test_refusals_of_options(
     [
         ("none.csv", None, "none.csv: there is no such file"),
         ("t.txt", b"text,label\nx,a\n", "t.txt: only .csv, .csv.gz and .parquet files can be read"),
-        ("t.csv", b"", "t.csv: cannot be read: Empty CSV file"),
+        ("t.csv", b"", "t.csv: cannot be read: the file is empty"),
         ("t.csv", b"text,label\n", "t.csv: the file has no rows"),
         (
             "t.csv",
             b"text,label\nx,a\ny,b,c\n",
-            "t.csv: cannot be read: CSV parse error: Row #3: Expected 2 columns, got 3",
+            "t.csv: cannot be read: row 3: expected 2 columns, got 3",
         ),
         (
             "t.csv",
             b"text,label\n\xff\xfe,a\ny,b\n",
-            "t.csv: cannot be read: In CSV column #0: Row #2: CSV conversion error",
+            "t.csv: cannot be read: 'utf-8' codec can't decode byte 0xff",
         ),
         ("t.csv", b"text,text,label\nx,y,a\n", "t.csv: the column 'text' appears more than once"),
-        ("t.csv", b"text,label\nx,a\ny,a\n", "classes of t.csv, column 'label': there is only 'a'"),
+        ("t.csv", b"text,label\nx,a\ny,a\n", "classes of t.csv, column 'label': there is only the class 'a'"),
         ("t.csv", b"text,label\nx,\ny,\n", "classes of t.csv, column 'label': no label is known"),
         ("t.csv.gz", b"text,label\nx,a\n", "t.csv.gz: cannot be read"),
         ("t.parquet", b"PAR0", "t.parquet: cannot be read"),
@@ -229,7 +229,7 @@ def test_refused_test_labels(tmp_path: Path, labels: list[Any], sentence: str) -
 
 def test_duplicate_keys_name_file_and_column(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", {"text": ["p", "q"], "label": ["b", "a"], "id": ["1", "1"]})
-    with pytest.raises(ShortlistError, match=r"t\.csv, column 'id': rows 0 and 1 .* the key '1'"):
+    with pytest.raises(ShortlistError, match=r"t\.csv, column 'id': row 0 and row 1 .* the key '1'"):
         Table(path, text="text", label="label", key="id")
 
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from shortlist.campaign.ledger import Line
+from shortlist.campaign.accounting.ledger import Line
 from shortlist.measures import Record
 from shortlist.types import Round
 

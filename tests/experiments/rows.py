@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortlist.experiments.results import Row
+from shortlist.experiments.result_files import Row
 
 ITEMS = 50_000
 

@@ -5,7 +5,7 @@ from itertools import accumulate
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shortlist.experiments.equal_cost import CONVENTIONALLY, accuracy_at
+from shortlist.experiments.paper import CONVENTIONALLY, accuracy_at
 from tests.experiments.rows import row
 
 costs = st.lists(st.floats(0.1, 20), min_size=2, max_size=8)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from shortlist.experiments import figures
-from shortlist.experiments.labels import grouped
+from shortlist.experiments.method_names import grouped
 from shortlist.measures import Record
 from shortlist.types import ShortlistError
 from tests.experiments.examples import COST_ENT, CQ, CSQ, ENT, RAND, config, finished, record
@@ -78,6 +78,7 @@ def test_no_accuracy_no_main_figure() -> None:
 
 @pytest.mark.parametrize("draw", ALL)
 def test_figures_are_saved_and_the_same_each_time(draw: Any, groups: dict[str, list[Record]], tmp_path: Path) -> None:
+    draw(groups).to_dict(validate=True)
     svg = figures.save(draw(groups), tmp_path / "figure.svg").read_text("utf-8")
     assert svg.startswith("<svg")
     assert "CSQ+Cost(Ent)" in svg  # the legend
@@ -93,3 +94,9 @@ def test_png_and_nothing_else(groups: dict[str, list[Record]], tmp_path: Path) -
 
 def test_a_specification_holds_no_address(groups: dict[str, list[Record]]) -> None:
     assert "http" not in str(figures.specification(figures.accuracy_against_cost(groups)))
+
+
+def test_query_designs_that_no_table_knows_look_different() -> None:
+    queries = [CQ, CSQ, {"name": "mine"}, {"name": "yours"}]
+    look = figures.looks(grouped([record(config(query)) for query in queries])).values()
+    assert len({(one.dash, one.shape) for one in look}) == len(queries)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from shortlist import Arrays, Campaign, CandidateSet, Entropy, Random, Scikit, Seconds, Simulated, measures
-from shortlist.datasets.digits import Digits
+from shortlist.campaign.storage.folder import find_campaigns
+from shortlist.datasets.builtin.digits import Digits
 from shortlist.experiments import report as reports
-from shortlist.experiments.folders import find_campaigns
-from shortlist.experiments.headline import money_line
 from shortlist.experiments.report import report, write_report
+from shortlist.experiments.tables import money_line
 from shortlist.types import ShortlistError
 from tests.experiments.conftest import start
 from tests.experiments.examples import CQ, CSQ, ENT, RAND, config, finished, record
@@ -69,6 +69,16 @@ def page(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 # --- finding and writing ---------------------------------------------------------------------------------------
 
 
+@pytest.fixture
+def no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures and the script that moves them take half a second a page."""
+    monkeypatch.setattr("vl_convert.vegalite_to_svg", lambda spec, **_: "<svg></svg>")
+    monkeypatch.setattr("shortlist.experiments.report_page.bundle", lambda: "//")  # which keeps what it has made
+
+
+undrawn = pytest.mark.usefixtures("no_drawing")  # for tests of what a page says
+
+
 def test_campaigns_are_found_below_a_folder_once_and_in_order(runs: Path) -> None:
     found = find_campaigns([runs, runs / "cq-rand", runs / "cq-rand" / "seed0"])
     assert found == sorted(found)
@@ -114,6 +124,7 @@ def test_the_money_line_is_the_saving_of_the_best_candidate_set_run(runs: Path, 
     assert Parsed(page).headlines[0] == line
 
 
+@undrawn
 def test_a_twin_is_named_only_where_its_labels_are_the_same(runs: Path) -> None:
     twins = [measures.read(folder) for name in ("cq-rand", "csq-rand") for folder in find_campaigns([runs / name])]
     said = "CQ+Rand, run with the same seeds, ended with exactly the same labels"
@@ -157,12 +168,14 @@ def test_dearer_is_said_as_loudly() -> None:
     assert money_line([record(rounds=even)]) == "Same labels, same price as asking conventionally"
 
 
+@undrawn
 def test_a_method_that_has_only_begun_does_not_win() -> None:
     done = record(config(CSQ, ENT), 3)
     begun = record(config(CSQ, RAND), [finished(1, relative_cost=0.1)])
     assert "CSQ+Ent got 300 labels" in Parsed(report([done, begun])).text
 
 
+@undrawn
 def test_conventional_runs_alone_claim_no_saving() -> None:
     full = [finished(n, cost=finished(n).conventional_cost, alpha=None) for n in (1, 2)]
     records = [record(config(CQ, RAND), full)]
@@ -170,6 +183,7 @@ def test_conventional_runs_alone_claim_no_saving() -> None:
     assert "% cheaper" not in Parsed(report(records)).text
 
 
+@undrawn
 def test_each_dataset_has_a_section_of_its_own() -> None:
     parsed = Parsed(report([record(), record(config(dataset={"name": "glyphs"}))]))
     assert sum(tag == "section" for tag, _ in parsed.tags) == 2
@@ -177,6 +191,7 @@ def test_each_dataset_has_a_section_of_its_own() -> None:
     assert len(names) == len(set(names)) == 10
 
 
+@undrawn
 def test_notes_and_the_interval_of_a_single_seed_are_shown() -> None:
     text = Parsed(report([record(notes=["budget asks for 100 items; the pool has 47, all are taken"])])).text
     assert "the pool has 47" in text
@@ -193,6 +208,7 @@ def test_a_campaign_that_was_only_created(tmp_path: Path) -> None:
     assert "CSQ+Ent, seed 0: created, nothing asked yet" in parsed.text
 
 
+@undrawn
 def test_a_campaign_under_way_or_killed_is_read_all_the_same(tmp_path: Path) -> None:
     campaign = start(tmp_path / "live", CandidateSet(n_cal=30), Entropy())
     labels = Digits().labels
@@ -210,6 +226,7 @@ def test_a_campaign_under_way_or_killed_is_read_all_the_same(tmp_path: Path) -> 
     campaign.close()
 
 
+@undrawn
 def test_no_test_split_another_unit_and_hostile_names(tmp_path: Path) -> None:
     """Nothing that a user can name becomes markup, and what was not measured is not made up."""
     hostile = '</script><script>alert("x")</script>'
@@ -231,6 +248,7 @@ def test_no_test_split_another_unit_and_hostile_names(tmp_path: Path) -> None:
     assert "seconds" in parsed.text
 
 
+@undrawn
 def test_a_method_name_cannot_leave_its_data_block() -> None:
     hostile = "</script><script>alert(1)</script><!--"
     parsed = Parsed(report([record(config(query={"name": hostile}))]))

@@ -7,14 +7,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shortlist.datasets.examples import write_example
-from shortlist.experiments.recipes import jobs, read_recipe, smoke_recipe
-from shortlist.experiments.results import read_results
+from shortlist.datasets.official.examples import write_example
+from shortlist.experiments.result_files import read_results
 from shortlist.measures import read
+from shortlist.recipes.recipe import jobs, read_recipe, smoke_recipe
+from tests.cases import torture
 from tests.cli.command import Command
 
 RECIPES = sorted((Path(__file__).parents[2] / "recipes").glob("*.toml"))
 SMALL = {path.stem: path for path in RECIPES if read_recipe(path).smoke}
+
+CIFAR10 = pytest.param(SMALL["cifar10"], id="cifar10", marks=torture)  # cifar100 has its pairs, and it is run below
+SHORT = [CIFAR10 if name == "cifar10" else path for name, path in SMALL.items()]
 
 
 @pytest.fixture
@@ -29,12 +33,18 @@ def test_every_image_recipe_can_be_made_small() -> None:
     assert list(SMALL) == ["cifar10", "cifar100", "imagenet64", "imbalance", "noise", "products10k", "weak"]
 
 
-@pytest.mark.parametrize("path", SMALL.values(), ids=lambda p: p.stem)
-def test_a_recipe_made_small_runs_to_its_end(path: Path, shortlist: Command) -> None:
-    got = shortlist("run", path, "--smoke", "--no-report")
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=torture)], ids=["some", "every"])
+@pytest.mark.parametrize("path", SHORT, ids=lambda p: p.stem)
+def test_a_recipe_made_small_runs_to_its_end(path: Path, every: bool, shortlist: Command) -> None:
+    """Every pair of it, or those that are cost-aware where there are any: they go through the plain ones."""
+    listed = jobs(smoke_recipe(read_recipe(path), path.name), Path("runs") / f"{path.stem}-smoke")
+    if not every:
+        listed = [job for job in listed if job.acquisition.startswith("Cost")] or listed
+    only = {f"--only={job.query}+{job.acquisition}" for job in listed}
+    got = shortlist("run", path, "--smoke", "--no-report", *sorted(only))
     assert got.code == 0, got.err
     assert f"this run is on made-up records in runs/{path.stem}-smoke/made-up" in got.err
-    for job in jobs(smoke_recipe(read_recipe(path), path.name), Path("runs") / f"{path.stem}-smoke"):
+    for job in listed:
         record = read(job.folder)
         assert [r.number for r in record.rounds] == list(range(1, (job.recipe.rounds or 0) + 1)), job.label
         assert record.rounds[-1].accuracy is not None
@@ -69,12 +79,13 @@ def test_labels_of_somebodys_own_are_left_as_they_are(where: str, shortlist: Com
     np.savez(mine, noisy=np.arange(5))
     before = mine.read_bytes()
     recipe = noise_with(f"{mine}:noisy" if where == "absolute" else "../../mine.npz:noisy")
-    got = shortlist("run", recipe, "--smoke", "--no-report", "--only", "human")
+    line = ("run", recipe, "--smoke", "--no-report", "--only", "human")
+    got = shortlist(*line)
     assert got.code == 0, got.err
     assert mine.read_bytes() == before
     assert not Path("runs/noise-smoke/mine.npz").exists()
     assert Path("runs/noise-smoke/made-up/crowd/human.npy").exists()
-    assert shortlist("run", recipe, "--smoke", "--no-report", "--only", "human").code == 0  # and goes on
+    assert shortlist(*line).code == 0  # and goes on
 
 
 def test_real_data_in_the_folder_of_a_smoke_run_is_left_as_it_is(shortlist: Command) -> None:

@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from shortlist.campaign.ledger import Line
-from shortlist.experiments.labels import grouped
+from shortlist.campaign.accounting.ledger import Line
+from shortlist.experiments.method_names import grouped
 from shortlist.experiments.tables import state, summary, terminal_table
 from shortlist.measures import Record
 from tests.experiments.examples import CQ, CSQ, RAND, config, finished, record

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shortlist.experiments.builder import Builder
-from shortlist.experiments.recipes import Job, jobs, parse_recipe
-from shortlist.experiments.results import SCHEMA, read_results, rows_of
+from shortlist.experiments.provenance import TRUTH, true_coverage
+from shortlist.experiments.result_files import SCHEMA, read_results, rows_of
 from shortlist.experiments.sweep import run_job
-from shortlist.experiments.truth import FILE, true_coverage
+from shortlist.recipes.build import Builder
+from shortlist.recipes.recipe import Job, jobs, parse_recipe
 
 
 def ran(folder: Path, noise: float) -> Path:
@@ -27,7 +27,7 @@ def ran(folder: Path, noise: float) -> Path:
         "rounds": 3,
     }
     job: Job = jobs(parse_recipe(table, "here"), folder)[0]
-    run_job(0, job, Builder(), lambda news: None)
+    run_job(job, Builder(), lambda news: None)
     return job.folder
 
 
@@ -41,7 +41,7 @@ def test_both_coverages_are_told(tmp_path: Path) -> None:
 
 def test_an_annotator_who_tells_the_truth_leaves_nothing_to_add(tmp_path: Path) -> None:
     folder = ran(tmp_path / "clean", 0.0)
-    assert not (folder / FILE).exists()
+    assert not (folder / TRUTH).exists()
     assert true_coverage(folder) == {}
     assert {row["true_coverage"] for row in rows_of(folder)} == {None}
 

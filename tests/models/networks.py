@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
 import torch
 from torch import nn
 
@@ -27,3 +32,17 @@ class Dropping(Plain):
 
     def embed(self, images: torch.Tensor) -> torch.Tensor:
         return nn.functional.dropout(super().embed(images), 0.5, training=self.training)
+
+
+SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+
+
+def tiny_vit(folder: Path) -> Path:
+    """Drawn at random and saved as transformers does, with a processor's settings, and without a pooler."""
+    transformers: Any = pytest.importorskip("transformers")
+    torch.manual_seed(0)
+    tiny = transformers.ViTConfig(**SMALL, image_size=8, patch_size=4)
+    transformers.ViTModel(tiny, add_pooling_layer=False).save_pretrained(folder)
+    settings = {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.25, 0.3], "size": {"height": 8, "width": 8}}
+    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
+    return folder

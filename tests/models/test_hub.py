@@ -12,21 +12,18 @@ import numpy as np
 import pytest
 
 from shortlist import Arrays, Badge, Campaign, CandidateSet, Entropy, Hub, Saal, Simulated
-from shortlist.experiments.parts import build
+from shortlist.recipes.parts import build
 from shortlist.types import Labelled, Model, Rng, ShortlistError
-
-from .toys import Toy, accuracy, all_probs, log_loss
+from tests.models.toys import Toy, accuracy, all_probs, log_loss
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from shortlist.models.encoder import Encoder, load  # noqa: E402 - it needs both
-from shortlist.models.pooling import pooled  # noqa: E402
-from shortlist.models.readers import Pixels, Tokens  # noqa: E402
-from shortlist.models.seeding import seeded  # noqa: E402
+from shortlist.models.encoders.encoder import Encoder, Pixels, Tokens, load, pooled  # noqa: E402 - it needs both
+from shortlist.models.torch_runtime import seeded  # noqa: E402
+from tests.models.networks import SMALL, tiny_vit  # noqa: E402
 
 WORDS = {"cat": 0, "dog": 0, "milk": 0, "oil": 1, "steel": 1, "wheat": 1, "moon": 2, "star": 2, "sun": 2}
-SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
 FILLERS = ["the", "a", "of", "and", "in"]
 
 
@@ -38,14 +35,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def vit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With a processor's settings, and without a pooler."""
-    folder = tmp_path_factory.mktemp("vit")
-    torch.manual_seed(0)
-    tiny = transformers.ViTConfig(**SMALL, image_size=8, patch_size=4)
-    transformers.ViTModel(tiny, add_pooling_layer=False).save_pretrained(folder)
-    settings = {"image_mean": [0.4, 0.5, 0.6], "image_std": [0.2, 0.25, 0.3], "size": {"height": 8, "width": 8}}
-    (folder / "preprocessor_config.json").write_text(json.dumps(settings))
-    return folder
+    return tiny_vit(tmp_path_factory.mktemp("vit"))
 
 
 @pytest.fixture(scope="module")
@@ -332,7 +322,7 @@ def test_a_dataset_prepared_again_is_not_read_again(
     with monkeypatch.context() as patched:
         patched.setattr("shortlist.models.hub.dataset_digest", unwanted)
         patched.setattr("shortlist.models.hub.cached", unwanted)
-        patched.setattr("shortlist.models.encoder.Pixels", unwanted)
+        patched.setattr("shortlist.models.encoders.encoder.Pixels", unwanted)
         patched.setattr(Encoder, "width", unwanted)
         model.prepare(same)
         with pytest.raises(ShortlistError, match="learnt nothing yet"):  # nothing passes from campaign to campaign
@@ -599,11 +589,11 @@ def test_a_recipe_can_say_all_of_it(vit: Path) -> None:
 
 
 def test_settings_that_cannot_be() -> None:
-    with pytest.raises(ShortlistError, match=r"hub.tune: must be probe, all, not 'head'"):
+    with pytest.raises(ShortlistError, match=r"hub.tune: must be probe or all, not 'head'"):
         Hub("x", tune="head")  # type: ignore[arg-type]
-    with pytest.raises(ShortlistError, match=r"hub.pooling: must be auto, cls, mean, pooler, not 'max'"):
+    with pytest.raises(ShortlistError, match=r"hub.pooling: must be auto or cls or mean or pooler, not 'max'"):
         Hub("x", pooling="max")  # type: ignore[arg-type]
-    with pytest.raises(ShortlistError, match=r"hub.size: must be more than 0, not 0"):
+    with pytest.raises(ShortlistError, match=r"hub.size: must be at least 1, not 0"):
         Hub("x", size=0)
 
 
@@ -611,7 +601,7 @@ def test_nothing_is_loaded_until_it_is_needed(monkeypatch: pytest.MonkeyPatch) -
     assert repr(Hub("some/encoder")) == "Hub('some/encoder', tune='probe')"
     with pytest.raises(ShortlistError, match="no data yet; call prepare"):
         Hub("some/encoder").fit(everything(pictures()), rng=rng())
-    monkeypatch.setattr("shortlist.datasets.extra.find_spec", lambda name: None if name == "transformers" else 1)
+    monkeypatch.setattr("shortlist.system.extras.find_spec", lambda name: None if name == "transformers" else 1)
     with pytest.raises(
         ShortlistError, match=r"transformers is not installed; run: pip install 'shortlist-al\[torch\]'"
     ):

@@ -11,12 +11,12 @@ import pytest
 from scipy import sparse
 from sklearn.svm import SVC
 
+from shortlist.campaign.config import describe
 from shortlist.models import kernel_svm
-from shortlist.models.kernel_svm import FILE, KernelSVM, Machines, _stratified_folds
-from shortlist.models.sigmoid_kernel import sigmoid_kernel
+from shortlist.models.kernel_svm import FILE, KernelSVM, Machines, _stratified_folds, sigmoid_kernel
 from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
-
-from .toys import Toy, accuracy, all_probs, blobs, digits, log_loss
+from tests.cases import torture
+from tests.models.toys import Toy, accuracy, all_probs, blobs, digits, log_loss
 
 
 def rng(seed: int = 0) -> Rng:
@@ -270,8 +270,13 @@ def test_what_it_cannot_do_it_says() -> None:
 
 @pytest.mark.parametrize(("setting", "value"), [("C", 0), ("C", float("nan")), ("folds", 1), ("batch", 0)])
 def test_settings_that_make_no_sense_are_refused(setting: str, value: Any) -> None:
-    with pytest.raises(ShortlistError, match=f"KernelSVM: {setting} must be more than"):
+    with pytest.raises(ShortlistError, match=f"kernel_svm.{setting}: must be (above 0|at least [12]), not"):
         KernelSVM(**{setting: value})
+
+
+def test_a_campaign_describes_it_by_its_settings() -> None:
+    settings = {"C": 10.0, "gamma": 1.0, "coef0": 0.0, "folds": 5, "batch": 2048}
+    assert describe(KernelSVM()) == {"name": "kernel_svm", **settings}
 
 
 # --- the paper's data ------------------------------------------------------------------------------------------
@@ -291,6 +296,7 @@ def r52() -> Toy:
     return Toy("texts", texts["train"], labels["train"], texts["test"], labels["test"], name="r52")
 
 
+@torture  # tests/paper/test_r52.py has the accuracy in its last round
 @pytest.mark.data
 def test_r52_reaches_93_percent() -> None:
     data = r52()

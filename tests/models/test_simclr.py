@@ -21,7 +21,7 @@ if not HAS_TORCH:
 
 import torch
 
-from shortlist.models.network.contrast import Contrast, dealt, nt_xent
+from shortlist.models.network.contrast import Contrast, nt_xent, view_batches
 
 QUICK: dict[str, Any] = {"width": 8, "batch": 60, "rate": 0.05, "device": "cpu"}
 
@@ -66,7 +66,7 @@ def test_the_loss_is_lower_where_pairs_are_alike() -> None:
 
 
 def test_no_item_is_twice_in_a_batch_and_every_epoch_is_another_order() -> None:
-    hands = list(dealt(10, 4, epochs=3, rng=np.random.default_rng(0)))
+    hands = list(view_batches(10, 4, epochs=3, rng=np.random.default_rng(0)))
     assert [(items.shape, numbers.shape) for items, numbers in hands] == [((2, 4), (2, 8, 9))] * 3
     assert all(len(set(items.flatten().tolist())) == 8 for items, _ in hands)
     assert not np.array_equal(hands[0][0], hands[1][0])

@@ -9,7 +9,7 @@ import pytest
 
 from shortlist.conformal import price_table
 from shortlist.costs import Bits, Linear, Seconds
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.oracle import Oracle
 from shortlist.queries.top_k import TopK
@@ -53,18 +53,18 @@ each_cost = pytest.mark.parametrize("cost", COSTS, ids=lambda c: type(c).__name_
 @each_cost
 def test_an_empty_set_is_asked_conventionally(cost: CostModel) -> None:
     probs = row(4, 3, 2, 1)
-    plan = CandidateSet(cost=cost).at(0.1, 0.9).plan(probs)
+    plan = CalibratedSet(CandidateSet(cost=cost), 0.1, 0.9).plan(probs)
     assert plan.sizes.tolist() == [4]
     for truth in range(4):
         assert plan.charge(np.array([truth]), cost)[0] == cost(np.asarray(4.0))
         assert plan.holds(np.array([truth]))[0]
-    assert CandidateSet(cost=cost).at(0.1, 0.9).price(probs)[0] == cost(np.asarray(4.0))
+    assert CalibratedSet(CandidateSet(cost=cost), 0.1, 0.9).price(probs)[0] == cost(np.asarray(4.0))
 
 
 @each_cost
 def test_a_set_of_all_classes_has_no_none_option(cost: CostModel) -> None:
     probs = row(4, 3, 2, 1)
-    plan = CandidateSet(cost=cost).at(0.1, 0.1).plan(probs)
+    plan = CalibratedSet(CandidateSet(cost=cost), 0.1, 0.1).plan(probs)
     assert plan.sizes.tolist() == [4]
     for truth in range(4):
         assert plan.charge(np.array([truth]), cost)[0] == cost(np.asarray(4.0))
@@ -74,7 +74,7 @@ def test_a_set_of_all_classes_has_no_none_option(cost: CostModel) -> None:
 def test_with_one_class_left_nothing_more_is_asked(cost: CostModel) -> None:
     """k = L − 1: L options with "None", and after "None" the answer is known."""
     probs = row(4, 3, 2, 1)
-    plan = CandidateSet(cost=cost).at(0.3, 0.15).plan(probs)
+    plan = CalibratedSet(CandidateSet(cost=cost), 0.3, 0.15).plan(probs)
     assert plan.sizes.tolist() == [3]
     for truth in range(4):
         assert plan.charge(np.array([truth]), cost)[0] == cost(np.asarray(4.0))
@@ -84,14 +84,18 @@ def test_with_one_class_left_nothing_more_is_asked(cost: CostModel) -> None:
 @each_cost
 def test_one_class_costs_nothing(cost: CostModel) -> None:
     probs = np.ones((2, 1))
-    for query in (Conventional(cost=cost), CandidateSet(cost=cost).at(0.1, 0.5), TopK(1, cost=cost)):
+    for query in (
+        Conventional(cost=cost),
+        CalibratedSet(CandidateSet(cost=cost), 0.1, 0.5),
+        TopK(1, cost=cost),
+    ):
         assert query.price(probs).tolist() == [0.0, 0.0]
         assert query.plan(probs).charge(np.array([0, 0]), cost).tolist() == [0.0, 0.0]
 
 
 def test_a_hit_and_a_miss_by_hand() -> None:
     probs = row(40, 30, 20, 5, 5)
-    plan = CandidateSet().at(0.1, 0.25).plan(probs)
+    plan = CalibratedSet(CandidateSet(), 0.1, 0.25).plan(probs)
     assert plan.sizes.tolist() == [2]
     assert plan.charge(np.array([1]))[0] == pytest.approx(math.log2(3))
     assert plan.charge(np.array([4]))[0] == pytest.approx(math.log2(3) + math.log2(3))

@@ -20,11 +20,10 @@ from shortlist.conformal import (
     members,
     miss_share,
     of_truth,
-    set_sizes,
     threshold_at,
 )
 from shortlist.costs import Bits, Linear
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.types import CostModel
 from tests import reference
 from tests.properties.strategies import COSTS, Case, cases, rows
@@ -76,7 +75,10 @@ def test_the_cost_curve_is_the_summed_charge_at_every_threshold(case: Case, cost
     curve = cost_curve(probs, labels, thresholds, cost)
     slow = [reference.total(probs.tolist(), labels.tolist(), t, scalar(cost)) for t in thresholds.tolist()]
     np.testing.assert_allclose(curve, slow, rtol=1e-10, atol=1e-10)
-    planned = [CandidateSet(cost=cost).at(0.5, t).plan(probs).charge(labels, cost).sum() for t in thresholds.tolist()]
+    planned = [
+        CalibratedSet(CandidateSet(cost=cost), 0.5, t).plan(probs).charge(labels, cost).sum()
+        for t in thresholds.tolist()
+    ]
     np.testing.assert_allclose(curve, planned, rtol=1e-10, atol=1e-10)
 
 
@@ -86,7 +88,7 @@ def test_the_cost_curve_of_other_scores(case: Case, cost: CostModel, score: Scor
     conformity = score(probs)
     thresholds = np.unique(np.concatenate([[0], conformity.ravel()]).astype(probs.dtype))
     query = CandidateSet(cost=cost, score=score)
-    planned = [query.at(0.5, t).plan(probs).charge(labels, cost).sum() for t in thresholds.tolist()]
+    planned = [CalibratedSet(query, 0.5, t).plan(probs).charge(labels, cost).sum() for t in thresholds.tolist()]
     np.testing.assert_allclose(cost_curve(conformity, labels, thresholds, cost), planned, rtol=1e-10, atol=1e-10)
 
 
@@ -135,7 +137,7 @@ def test_the_grid_search_is_the_best_of_the_fixed_alphas(case: Case, cost: CostM
 @given(rows(), st.floats(0, 1))
 def test_sizes_count_the_members_and_empty_sets_count_all(probs: Any, threshold: float) -> None:
     threshold = float(probs.dtype.type(threshold))
-    sizes = set_sizes(probs, threshold)
+    sizes = CalibratedSet(CandidateSet(), 0.1, threshold).plan(probs).sizes
     for row, size in zip(probs.tolist(), sizes.tolist(), strict=True):
         assert size == (sum(p >= threshold for p in row) or len(row))
 

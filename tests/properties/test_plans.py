@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shortlist.plans import nested, shortlisted
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.queries.top_k import TopK
 from shortlist.types import CostModel
 from tests import reference
@@ -30,7 +30,7 @@ def test_a_hit_in_a_larger_set_never_costs_less(case: Case, cost: CostModel, dat
 
 @given(rows(), st.floats(0, 1))
 def test_every_order_is_a_permutation_most_probable_first(probs: Any, threshold: float) -> None:
-    order = CandidateSet().at(0.1, threshold).plan(probs).order
+    order = CalibratedSet(CandidateSet(), 0.1, threshold).plan(probs).order
     assert order.tolist() == [reference.order(row) for row in probs.tolist()]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from shortlist.conformal import APS, LAC, RAPS
 from shortlist.costs import Linear
-from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 from shortlist.types import Array, ShortlistError
 from tests.backends import Backend, draw, each_backend, host, softmax
 
@@ -66,7 +66,7 @@ def test_alpha_zero_is_the_conventional_query() -> None:
 
 
 def test_the_fixed_alpha_survives_being_taken_back_to_nothing() -> None:
-    query = CandidateSet(alpha=0.2).calibrate(CAL, LABELS).at(None, None)
+    query = CandidateSet(alpha=0.2).calibrate(CAL, LABELS).restored(None)
     assert query.threshold is None
     assert query.calibrate(CAL, LABELS) == CandidateSet(alpha=0.2).calibrate(CAL, LABELS)
 
@@ -79,7 +79,7 @@ def test_a_score_of_ones_own() -> None:
             top = probs.argmax(axis=1)
             return np.where(np.arange(probs.shape[1]) == top[:, None], 0.0, probs)
 
-    query = CandidateSet(score=Second()).at(0.5, 0.25)
+    query = CalibratedSet(CandidateSet(score=Second()), 0.5, 0.25)
     plan = query.plan(np.array([[0.5, 0.3, 0.2]]))
     assert plan.classes.tolist() == [1]
     assert plan.order.tolist() == [[1, 0, 2]]

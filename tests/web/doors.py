@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi.routing import iter_route_contexts
 
-from shortlist.web.guard import REMEMBERED
+from shortlist.web.security import REMEMBERED
 from tests.web.serving import Served
 
 Route = tuple[str, str]  # method and path
@@ -97,8 +97,8 @@ def later(app: Served, seconds: float) -> None:
     """The server's clock goes on."""
     now = app.people._clock
     app.people._clock = lambda: now() + seconds
-    keeper = app.client.app.state.doorkeeper  # type: ignore[attr-defined]
-    keeper.clock = lambda: time.monotonic() + REMEMBERED
+    cache = app.client.app.state.session_cache  # type: ignore[attr-defined]
+    cache.clock = lambda: time.monotonic() + REMEMBERED
 
 
 def stop_the_clock(app: Served) -> None:

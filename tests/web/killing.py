@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shortlist.web.guard import COOKIE
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
+from shortlist.web.security import COOKIE
 
 MAIN = [sys.executable, "-c", "from shortlist.cli import main; main()"]
 TOML = """
@@ -37,7 +37,7 @@ ahead = 10
 seed = 0
 annotator = "people"
 model = "scikit"
-dataset = {{ name = "glyphs", classes = 40, items = 3000, size = 12 }}
+dataset = {{ name = "glyphs", classes = 40, items = {items}, size = 12 }}
 query = {{ name = "candidate_set", n_cal = 10 }}
 acquisition = "entropy"
 """
@@ -166,7 +166,7 @@ def torture(folder: Path, *, kills: int, port: int, seed: int = 0, players: int 
     """Kill as often as asked for; what people heard, after the campaign has gone on once more."""
     chance, heard, done = random.Random(seed), Heard(), threading.Event()
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "campaign.toml").write_text(TOML.format(budget=budget))
+    (folder / "campaign.toml").write_text(TOML.format(budget=budget, items=max(3000, 150 * kills)))
     sessions = people_in(folder, players)
     served = Served(folder, port)
     crowd = [Player(port, name, session, heard, done) for name, session in sessions]

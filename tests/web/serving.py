@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ from shortlist.campaign.engine import Campaign
 from shortlist.datasets.arrays import Arrays
 from shortlist.types import Question
 from shortlist.web.app import label_app
-from shortlist.web.guard import COOKIE
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
+from shortlist.web.security import COOKIE
 from tests.campaign.toys import campaign, data
 
 DATA = data(60)
+BEGUN: dict[tuple[Any, ...], dict[str, bytes]] = {}
+KEPT: list[Arrays] = []  # so that no other dataset comes to have their id
 FAST = {"time_cost": 1, "memory_kib": 8, "parallelism": 1}
 
 
@@ -29,15 +32,15 @@ class Served:
         self.campaign, self.people, self.client = campaign, people, client
 
     @property
-    def live(self) -> Any:
-        return self.client.app.state.live  # type: ignore[attr-defined]
+    def service(self) -> Any:
+        return self.client.app.state.service  # type: ignore[attr-defined]
 
     def work(self) -> None:
         """What the worker would do, and what the server then sees."""
         while self.campaign.advance():
             pass
         assert self.client.portal is not None
-        self.client.portal.call(self.live.look)
+        self.client.portal.call(self.service.look)
 
     def sign_in(self, name: str, role: Any = "annotator") -> Person:
         if self.people.person(name) is None:
@@ -90,15 +93,31 @@ def truth(question: dict[str, Any]) -> int:
 
 
 @contextmanager
-def served(
-    folder: Path, *, dataset: Arrays = DATA, control: float = 0.0, lease: float | None = None, **settings: Any
-) -> Iterator[Served]:
-    people = People(folder_of(folder), passwords=Passwords(**FAST))
-    with campaign(folder, dataset, **{"initial": 12, "budget": 10, "ahead": 4, **settings}) as going:
+def served(folder: Path, *, dataset: Arrays = DATA, control: float = 0.0, **settings: Any) -> Iterator[Served]:
+    settings = {"initial": 12, "budget": 10, "ahead": 4, **settings}
+    begun(folder_of(folder), dataset, settings)
+    people = People(folder, passwords=Passwords(**FAST))
+    with campaign(folder, dataset, **settings) as going:
         going.advance()
-        app = label_app(going, people, hosts=None, control=control, lease=lease)
+        app = label_app(going, people, hosts=None, control=control)
         with TestClient(app, raise_server_exceptions=True) as client:
             yield Served(going, people, client)
+
+
+def begun(folder: Path, dataset: Arrays, settings: dict[str, Any]) -> None:
+    """Lay a campaign with its first questions into the folder: made once, then copied, if its settings are plain."""
+    if any(folder.iterdir()) or not all(isinstance(value, int) for value in settings.values()):
+        return
+    key = (id(dataset), *sorted(settings.items()))
+    if key not in BEGUN:
+        with tempfile.TemporaryDirectory() as made:
+            people = closing(People(Path(made), passwords=Passwords(**FAST)))
+            with people, campaign(Path(made), dataset, **settings) as going:
+                going.advance()
+            BEGUN[key] = {path.name: path.read_bytes() for path in Path(made).iterdir() if path.is_file()}
+        KEPT.append(dataset)
+    for name, content in BEGUN[key].items():
+        (folder / name).write_bytes(content)
 
 
 def folder_of(folder: Path) -> Path:

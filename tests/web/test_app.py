@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from shortlist import measures
-from shortlist.campaign.overlap import Overlap
-from shortlist.campaign.writer import Writer
+from shortlist.campaign.questions.resolution import Overlap
+from shortlist.campaign.storage.store import Writer
 from shortlist.queries.one_bit import OneBit
 from tests.web.serving import DATA, Person, Served, path_to, served, truth
 
@@ -138,7 +138,7 @@ def test_two_people_never_get_the_same_question(app: Served, ana: Person) -> Non
     mine, yours = ana.questions(6), ben.questions(6)
     assert not {q["id"] for q in mine} & {q["id"] for q in yours}
     stolen = ben.ask("POST", "/api/answers", json={"question": mine[0]["id"], "kind": "skip"})
-    assert (stolen.status_code, stolen.json()["error"]) == (409, f"question {mine[0]['id']} is with somebody else now")
+    assert (stolen.status_code, stolen.json()["error"]) == (409, f"question {mine[0]['id']} is with another person now")
     assert [q["purpose"] for q in ben.questions(7, ",".join(str(q["id"]) for q in yours))] == []
     ana.post("/api/leases/release", questions=[mine[0]["id"]])
     got = ben.questions(7, ",".join(str(q["id"]) for q in yours))
@@ -155,7 +155,8 @@ def test_a_question_in_somebody_elses_hands_is_not_shown(app: Served, ana: Perso
 
 
 def test_an_abandoned_question_comes_back(tmp_path: Path) -> None:
-    with served(tmp_path / "run", lease=0.05, ahead=0) as app:
+    with served(tmp_path / "run", ahead=0) as app:
+        app.service.leases.lease_seconds = 0.05
         ana, ben = app.sign_in("ana"), app.sign_in("ben")
         first = ana.questions(12)
         for _ in range(100):

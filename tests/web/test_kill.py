@@ -14,9 +14,9 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def test_five_kills_at_random_moments(tmp_path: Path) -> None:
+def test_killed_at_random_moments(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    heard = torture(folder, kills=5, port=free_port(), seed=1)
+    heard = torture(folder, kills=2, port=free_port(), seed=1)  # the worker, then the server
     assert damage(folder, heard) == []
-    assert len(heard.numbers) > 50
+    assert len(heard.numbers) > 20
     assert workers(folder) == []

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from shortlist.web.guard import COOKIE
 from shortlist.web.people.people import IDLE, OLDEST
+from shortlist.web.security import COOKIE
 from tests.web.doors import CHANGES, FOR_ANNOTATORS, PUBLIC, address, for_owners, kept, later, routes
 from tests.web.serving import Person, Served, served
 
@@ -128,7 +128,6 @@ HERE: dict[str, Callable[[Served, Person], object]] = {
 ELSEWHERE: dict[str, Callable[[Served], None]] = {
     "not used for long": lambda app: later(app, IDLE + 1),
     "too old": lambda app: later(app, OLDEST + 1),
-    "signed out everywhere": lambda app: app.people.sign_out_everywhere("ana"),
     "shut out": lambda app: app.people.set_active("ana", False),
     "another password": lambda app: app.people.set_password("ana", "another password"),
 }

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from shortlist.web.guard import LONGEST_BODY, LONGEST_FILE
+from shortlist.campaign.formats import FORMATS
+from shortlist.web.security import LONGEST_BODY, LONGEST_FILE
+from tests.cases import in_turn
 from tests.web.wire import JSON, Told, Wire, wired
 
 NOT_UTF8 = b"\xff\xfe\x80\xc3\x28"
@@ -29,16 +31,16 @@ def chunks(piece: bytes, n: int) -> Iterator[bytes]:
 # --- too large -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("length", [LONGEST_BODY + 1, 10 * LONGEST_BODY, 2**31, 2**63, 10**18])
-@pytest.mark.parametrize("signed_in", [True, False])
+@in_turn("length", [LONGEST_BODY + 1, 10 * LONGEST_BODY, 2**31, 2**63, 10**18])
+@in_turn("signed_in", [True, False])
 def test_a_body_that_says_it_is_too_large_is_not_even_read(wire: Wire, length: int, signed_in: bool) -> None:
     told = wire.ask(b"POST /api/tokens", JSON, b"Content-Length: %d" % length, signed_in=signed_in)
-    assert (told.status, told.body) == (413, b'{"error": "the body is larger than 64 KB"}')
+    assert (told.status, told.body) == (413, b'{"error":"the body is larger than 64 KB"}')
     assert b"x-content-type-options: nosniff" in told.head
     assert wire.goes_on
 
 
-@pytest.mark.parametrize("path", [b"/api/sign-in", b"/api/join", b"/api/tokens", b"/api/answers"])
+@in_turn("path", [b"/api/sign-in", b"/api/join", b"/api/tokens", b"/api/answers"])
 def test_a_body_that_does_not_say_how_large_it_is_ends_where_it_is_too_large(wire: Wire, path: bytes) -> None:
     body = chunks(b" " * (1 << 16), 10 * LONGEST_BODY >> 16)
     told = wire.ask(b"POST " + path, JSON, b"Transfer-Encoding: chunked", body=body)
@@ -55,7 +57,7 @@ def test_a_body_of_just_the_largest_size_is_read(wire: Wire) -> None:
 def test_a_file_may_be_larger_and_not_endless(wire: Wire) -> None:
     path = b"POST /api/import?format=csv"
     over = wire.ask(path, b"Content-Length: %d" % (LONGEST_FILE + 1))
-    assert (over.status, over.body) == (413, b'{"error": "the body is larger than 256 MB"}')
+    assert (over.status, over.body) == (413, b'{"error":"the body is larger than 256 MB"}')
     rows = b"key,label\n".ljust(2 * LONGEST_BODY, b"\n")
     assert wire.ask(path, b"Content-Length: %d" % len(rows), body=[rows]).status in (200, 400)
     assert wire.goes_on
@@ -69,7 +71,7 @@ def test_a_head_without_an_end_is_hung_up_on(wire: Wire) -> None:
     assert fits.status == 200
 
 
-@pytest.mark.parametrize("path", [b"/api/import/", b"/api/import%2f", b"//api/import", b"/api/Import"])
+@in_turn("path", [b"/api/import/", b"/api/import%2f", b"//api/import", b"/api/Import"])
 def test_only_a_file_may(wire: Wire, path: bytes) -> None:
     told = wire.ask(b"POST " + path + b"?format=csv", b"Content-Length: %d" % (LONGEST_BODY + 1))
     assert told.status == 413
@@ -104,7 +106,7 @@ HURTING = {
 
 
 @pytest.mark.parametrize("path", [b"/api/answers", b"/api/tokens", b"/api/sign-in", b"/api/decisions"])
-@pytest.mark.parametrize("kind", HURTING)
+@in_turn("kind", HURTING)
 def test_json_that_hurts_is_refused(wire: Wire, path: bytes, kind: str) -> None:
     told = wire.post(path, HURTING[kind])
     assert told.status in (400, 422), told
@@ -113,8 +115,8 @@ def test_json_that_hurts_is_refused(wire: Wire, path: bytes, kind: str) -> None:
     assert wire.goes_on
 
 
-@pytest.mark.parametrize("format", [b"csv", b"jsonl", b"parquet", b"label-studio", b"doccano", b"spreadsheet"])
-@pytest.mark.parametrize("body", [*HURTING.values(), NOT_UTF8, b"\x00" * 1000, b"", b"PAR1" * 9], ids=range(19))
+@pytest.mark.parametrize("format", [name.encode() for name in FORMATS])
+@in_turn("body", [*HURTING.values(), NOT_UTF8, b"\x00" * 1000, b"", b"PAR1" * 9])
 def test_files_that_hurt_bring_nothing_in(wire: Wire, format: bytes, body: bytes) -> None:
     told = wire.post(b"/api/import?format=" + format, body)
     assert told.status == 400 or (told.status == 200 and b'"written":0' in told.body), told
@@ -130,7 +132,7 @@ def refused(told: Told) -> bool:
 
 
 @pytest.mark.parametrize("method", [b"GET ", b"POST ", b"DELETE "])
-@pytest.mark.parametrize(
+@in_turn(
     "path",
     [
         b"/" + NOT_UTF8,
@@ -173,7 +175,7 @@ def test_paths_that_mean_nothing(wire: Wire, method: bytes, path: bytes) -> None
     assert wire.goes_on
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "header",
     [
         b"Cookie: shortlist_session=" + NOT_UTF8,
@@ -215,7 +217,7 @@ def test_headers_that_mean_nothing(wire: Wire, line: bytes, header: bytes) -> No
     assert wire.goes_on
 
 
-@pytest.mark.parametrize("host", [b"", b"[", b"[::1", NOT_UTF8, b"a:99999", b"a b/c?d#e", b"<script>", b"\x00"])
+@in_turn("host", [b"", b"[", b"[::1", NOT_UTF8, b"a:99999", b"a b/c?d#e", b"<script>", b"\x00"])
 def test_hosts_that_mean_nothing(wire: Wire, host: bytes) -> None:
     owner = b"\r\nConnection: close\r\nAuthorization: Bearer " + wire.token.encode()
     for line in (b"GET /", b"GET /sign-in/", b"GET /api/me", b"GET /nothing"):
@@ -230,7 +232,7 @@ def test_hosts_that_mean_nothing(wire: Wire, host: bytes) -> None:
     assert wire.goes_on
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "body",
     [
         NOT_UTF8,
@@ -250,7 +252,7 @@ def test_hosts_that_mean_nothing(wire: Wire, host: bytes) -> None:
         b"{'name': 'a'}",
     ],
 )
-@pytest.mark.parametrize(
+@in_turn(
     "path",
     [
         b"/api/sign-in",
@@ -268,7 +270,7 @@ def test_bodies_that_mean_nothing(wire: Wire, path: bytes, body: bytes) -> None:
     assert wire.goes_on
 
 
-@pytest.mark.parametrize(
+@in_turn(
     "raw", [b"\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"]
 )
 def test_what_is_no_request_at_all(wire: Wire, raw: bytes) -> None:
@@ -276,7 +278,7 @@ def test_what_is_no_request_at_all(wire: Wire, raw: bytes) -> None:
     assert wire.goes_on
 
 
-@pytest.mark.parametrize("path", [b"/api/tokens", b"/api/import?format=csv", b"/api/sign-out"])
+@in_turn("path", [b"/api/tokens", b"/api/import?format=csv", b"/api/sign-out"])
 def test_a_client_that_hangs_up_in_the_middle(wire: Wire, path: bytes) -> None:
     owner = b" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nAuthorization: Bearer " + wire.token.encode()
     with socket.create_connection(("127.0.0.1", wire.port)) as half:

@@ -17,7 +17,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from shortlist.datasets.arrays import Arrays
-from shortlist.web.guard import HEADERS, LOCAL, LONGEST_BODY, Guard
+from shortlist.web.security import HEADERS, LOCAL, LONGEST_BODY, Guard
 from tests.web.doors import PASSWORD, address, routes
 from tests.web.serving import Person, Served, served
 
@@ -106,7 +106,7 @@ def test_scripts_come_from_files_of_ours_only(evil: Served) -> None:
     for path, page in pages(evil, SCRIPT).items():
         read = Elements(page)
         assert read.scripts, path
-        assert all(re.fullmatch(r"/static/\w+\.js", source) for source in read.scripts), path
+        assert all(re.fullmatch(r"/static/\w+/\w+\.js", source) for source in read.scripts), path
         attributes = {name for _, names in read.found for name in names}
         assert not {name for name in attributes if name.startswith("on")} | attributes & {"style", "srcdoc"}, path
 
@@ -186,10 +186,10 @@ def answers_of_every_status(app: Served) -> Iterator[Any]:
     yield olga.ask("GET", "/")  # 200
     yield olga.ask("GET", "/api/me")
     yield client.get("/sign-in")
-    yield (file := client.get("/static/base.js"))
-    yield client.get("/static/base.js", headers={"If-None-Match": file.headers["etag"]})  # 304
-    yield client.get("/static/base.js", headers={"Range": "bytes=0-3"})  # 206
-    yield client.get("/static/base.js", headers={"Range": "bytes=9999999-"})  # 416
+    yield (file := client.get("/static/shared/base.js"))
+    yield client.get("/static/shared/base.js", headers={"If-None-Match": file.headers["etag"]})  # 304
+    yield client.get("/static/shared/base.js", headers={"Range": "bytes=0-3"})  # 206
+    yield client.get("/static/shared/base.js", headers={"Range": "bytes=9999999-"})  # 416
     yield client.get("/")  # 303
     yield client.get("/dashboard/")  # 307
     yield client.post("/api/join", json={"token": "x", "name": "x", "password": PASSWORD})  # 400

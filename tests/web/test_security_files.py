@@ -61,7 +61,7 @@ def test_the_files_above_are_there(wire: Wire) -> None:
     """Otherwise that they are not found would say nothing."""
     assert "def label_app" in (web.STATIC.parent / "app.py").read_text()
     assert "{% block" in (web.STATIC.parent / "templates" / "base.html").read_text()
-    assert wire.ask(b"GET /static/base.js").status == 200
+    assert wire.ask(b"GET /static/shared/base.js").status == 200
     assert wire.people.path.read_bytes().startswith(b"SQLite format")
 
 
@@ -74,7 +74,7 @@ def test_the_files_above_are_there(wire: Wire) -> None:
         b"/static/file:///etc/passwd",
         b"/static/",
         b"/static/.",
-        b"/static/base.js%00.css",
+        b"/static/shared/base.js%00.css",
         b"/people.db",
         b"/campaign.db",
         b"/campaign.toml",
@@ -136,7 +136,7 @@ def images(tmp_path: Path) -> Path:
 
 
 def every_item(app: Served, person: Person) -> Iterator[tuple[str, Any]]:
-    for position, key in enumerate(app.campaign.learner.dataset.keys):
+    for position, key in enumerate(app.campaign.settings.dataset.keys):
         yield key, person.ask("GET", f"/api/items/{position}")
 
 
@@ -180,7 +180,7 @@ def test_a_name_that_leads_out_of_the_folder_shows_no_secret(tmp_path: Path, ima
 def test_a_file_that_is_gone_is_missed_kindly(tmp_path: Path, images: Path) -> None:
     with served(tmp_path / "run", dataset=ImageFolder(images, size=8, strict=False), initial=2, budget=4) as app:
         ana = app.sign_in("ana")
-        position = app.campaign.learner.dataset.keys.index("cat/0.png")
+        position = app.campaign.settings.dataset.keys.index("cat/0.png")
         (images / "cat" / "0.png").unlink()
         got = ana.ask("GET", f"/api/items/{position}")
         assert (got.status_code, got.json()) == (404, {"error": "cat/0.png: there is no such file any more"})

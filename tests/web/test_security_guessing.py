@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from shortlist.web.people.guesses import FREE_TRIES
+from shortlist.web.people.passwords import FREE_TRIES
 from tests.web.doors import PASSWORD, later, stop_the_clock
 from tests.web.serving import Served, served
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shortlist.web.guard import COOKIE
+from shortlist.web.security import COOKIE
 from tests.web.doors import CHANGES, NOT_KEPT, PASSWORD, Route, address, kept, routes
 from tests.web.serving import Person, Served, served
 

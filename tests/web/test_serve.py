@@ -11,19 +11,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import uvicorn
 
 from shortlist.types import ShortlistError
-from shortlist.web.guard import LOCAL
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
-from shortlist.web.serve import alone, first_owner, is_local, listening, serve
+from shortlist.web.security import LOCAL
+from shortlist.web.serve import first_owner, is_local, listening, serve
 from tests.campaign.toys import campaign
+from tests.cli.command import Command
 from tests.web.serving import FAST
 
 COMMAND = [sys.executable, "-c", "from shortlist.cli import main; main()", "label"]
@@ -162,11 +164,9 @@ def test_the_printed_link_lets_in_once_and_nothing_is_logged(server: Running) ->
 
 
 def test_a_second_server_of_the_same_folder_is_refused(server: Running) -> None:
-    with (
-        pytest.raises(ShortlistError, match="it is being served already; stop the other server first"),
-        alone(server.folder),
-    ):
-        pass
+    there: Any = SimpleNamespace(folder=SimpleNamespace(path=server.folder))
+    with pytest.raises(ShortlistError, match="it is being served already; stop the other server first"):
+        serve(there, worker=[], browser=False)
 
 
 def test_a_port_in_use_gets_a_sentence(server: Running) -> None:
@@ -189,19 +189,17 @@ def test_ctrl_c_ends_it_and_its_worker_without_a_fuss(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
-def test_others_are_let_near_it_only_where_somebody_has_a_password(tmp_path: Path, host: str) -> None:
+def test_others_are_let_near_it_only_where_somebody_has_a_password(
+    tmp_path: Path, host: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "letters"
     folder.mkdir()
     (folder / "campaign.toml").write_text(TOML)
-    options = ["--host", host, "--no-browser"]
-    refused = subprocess.run(
-        [*COMMAND, str(folder), *options], capture_output=True, text=True, timeout=PATIENCE, check=False
-    )
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.startswith(f"error: {folder}: others could reach this address, and there is no account with")
-    assert "--password" in refused.stderr
-    assert "Traceback" not in refused.stderr
-    with People(folder) as people:
+    refused = Command(monkeypatch, capsys)("label", folder, "--host", host, "--no-browser")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err.startswith(f"error: {folder}: others could reach this address, and there is no account with")
+    assert "--password" in refused.err
+    with closing(People(folder)) as people:
         assert people.everyone() == []  # nor is an account without one made
 
 
@@ -249,7 +247,7 @@ def test_on_this_machine_it_answers_to_its_own_names_only(tmp_path: Path, starte
 
 def test_with_a_password_it_may_be_reached_from_elsewhere_under_any_name(tmp_path: Path, started: Started) -> None:
     with campaign(tmp_path / "run") as going:
-        with People(tmp_path / "run", passwords=Passwords(**FAST)) as people:
+        with closing(People(tmp_path / "run", passwords=Passwords(**FAST))) as people:
             people.add("olga", "owner", "a long password")
         serve(going, worker=["true"], host="0.0.0.0", browser=False, say=started.said.append)
     assert (started.hosts, started.sockets[0][0]) == (None, "0.0.0.0")
@@ -258,7 +256,7 @@ def test_with_a_password_it_may_be_reached_from_elsewhere_under_any_name(tmp_pat
 
 def test_whose_password_counts(tmp_path: Path) -> None:
     """An annotator's does not, nor that of an owner who was shut out."""
-    with People(tmp_path, passwords=Passwords(**FAST)) as people:
+    with closing(People(tmp_path, passwords=Passwords(**FAST))) as people:
         people.add("ana", "annotator", "a long password")
         people.add("olga", "owner")
         people.add("otto", "owner", "a long password")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +70,7 @@ class Wire:
 @contextmanager
 def wired(folder: Path, dataset: Arrays = DATA, **settings: int) -> Iterator[Wire]:
     with (
-        People(folder_of(folder), passwords=Passwords(**FAST)) as people,
+        closing(People(folder_of(folder), passwords=Passwords(**FAST))) as people,
         campaign(folder, dataset, **settings) as going,
     ):
         going.advance()

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
+from shortlist.acquisition.geometry.k_means import Scale, seeds
+from shortlist.acquisition.geometry.points import Dense, Points, at_least_32_bits, bands
 from shortlist.acquisition.method import Sequential, Value
-from shortlist.acquisition.points import Dense, Factor, Points, at_least_32_bits
-from shortlist.acquisition.seeding import Scale, seeds
-from shortlist.acquisition.tiles import bands
 from shortlist.types import Array, Ints, Pool, Rng, ShortlistError
 
 
@@ -36,7 +35,9 @@ class Badge(Sequential):
     top: int | None = None
     storage: Literal["float32", "bfloat16"] | None = None
 
-    needs: ClassVar[frozenset[str]] = frozenset({"probs", "embeddings"})
+    short = "BADGE"
+    about = "Items are picked that would change the model most, and differently from each other."
+    needs = frozenset({"probs", "embeddings"})
 
     def __post_init__(self) -> None:
         if self.scale not in ("sum", "max"):
@@ -50,7 +51,11 @@ class Badge(Sequential):
         return seeds(self.gradients(pool.probs, pool.embeddings), n, rng, value, self.scale)
 
     def gradients(self, probs: Array, embeddings: Array | None) -> Points:
-        """Gradient embeddings u ⊗ h as points, u = onehot(argmax) − p."""
+        """Gradient embeddings u ⊗ h as points, u = onehot(argmax) − p.
+
+        >>> Badge().gradients(np.array([[0.5, 0.5]]), np.array([[3.0, 4.0]])).norms
+        array([12.5])
+        """
         assert embeddings is not None
         short = self.top is not None and self.top < probs.shape[1]
         u = Truncated.of(probs, self.top or 0) if short else Dense(residuals(probs))
@@ -59,7 +64,7 @@ class Badge(Sequential):
             h = array_namespace(h).astype(h, array_namespace(h).float32)
         return Points.of(self._stored(u), self._stored(Dense(h)))
 
-    def _stored(self, factor: Dense) -> Factor:
+    def _stored(self, factor: Dense) -> Dense:
         if self.storage is None:
             return factor
         xp = array_namespace(factor.array)
@@ -69,11 +74,7 @@ class Badge(Sequential):
 
 
 def residuals(probs: Array) -> Array:
-    """(n, L) onehot(argmax) − p, made whole: expanded into sums of p, dot products of sure items cancel to noise.
-
-    >>> residuals(np.array([[0.25, 0.75]]))
-    array([[-0.25,  0.25]])
-    """
+    """(n, L) onehot(argmax) − p, made whole: expanded into sums of p, dot products of sure items cancel to noise."""
     xp = array_namespace(probs)
     u = -probs
     u[xp.arange(probs.shape[0], device=device(probs)), xp.argmax(probs, axis=1)] += 1

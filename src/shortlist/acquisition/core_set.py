@@ -1,17 +1,17 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace
 
-from shortlist.acquisition.method import Sequential, Value, to_numpy
-from shortlist.acquisition.points import Dense, Points, as_index, largest, settled
-from shortlist.types import Array, Floats, Ints, Pool, Rng
+from shortlist.acquisition.geometry.points import Chosen, Dense, Points, largest, settled
+from shortlist.acquisition.method import Sequential, Value
+from shortlist.system.arrays import as_index, blocks, to_numpy
+from shortlist.types import Array, Ints, Pool, Rng
 
 SOME, FEW = 4096, 256  # items a search among all looks at, and one among some
+AT_ONCE = 1024  # labelled items measured from together
 RISE = 1.05  # how far gains may rise while such a search lasts, because the largest distance falls
 
 
@@ -30,18 +30,19 @@ class CoreSet(Sequential):
     array([2, 3])
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"embeddings", "labelled_embeddings"})
+    about = "Items are picked furthest from everything labelled."
+    needs = frozenset({"embeddings", "labelled_embeddings"})
 
     def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
         points, labelled = _centred(pool.embeddings, pool.labelled_embeddings)
         nearest = array_namespace(points.norms).full_like(points.norms, np.inf)
         if labelled is not None:
-            nearest = points.to_others(nearest, labelled)
-        search = _Search(points, value, nearest, known=0 if labelled is None else labelled.size)
-        if search.go_on(n):
-            return np.asarray(search.chosen, np.int64)
-        rest = value.filler(search.open, rng)  # everything left sits on a centre
-        return np.concatenate([np.asarray(search.chosen, np.int64), rest])[:n]
+            for part in blocks(labelled.size, AT_ONCE):
+                nearest = points.to(nearest, labelled[part])
+        search = _Search(points, nearest, value, known=0 if labelled is None else labelled.size)
+        if not search.go_on(n):  # everything left sits on a centre
+            search.chosen += value.filler(search.open, rng).tolist()
+        return np.asarray(search.chosen[:n], np.int64)
 
 
 def _centred(z: Array, labelled: Array | None) -> tuple[Points, Points | None]:
@@ -57,27 +58,13 @@ def _centred(z: Array, labelled: Array | None) -> tuple[Points, Points | None]:
 
 
 @dataclass
-class _Search:
+class _Search(Chosen):
     """Among all items, or among some of which nobody else is worth more than `bound`."""
 
-    points: Points
     value: Value
-    nearest: Array  # (n,) squared distance to the nearest centre; infinite while there is none
     bound: float = -np.inf
     least: float = 0.0  # if the largest distance falls below it, the bound no longer holds
     known: int = 0  # centres from the start
-    chosen: list[int] = field(default_factory=list)
-    open: Array = field(init=False)  # (n,)
-
-    def __post_init__(self) -> None:
-        xp = array_namespace(self.nearest)
-        self.open = xp.ones(self.points.size, dtype=xp.bool, device=device(self.nearest))
-
-    def from_one(self, first: int, n: int) -> list[int]:
-        """n centres at most, beginning with this one, while it is certain that they are worth most."""
-        self._take([first])
-        self.go_on(n)
-        return self.chosen
 
     def go_on(self, n: int) -> bool:
         """More centres, n in all; False if it ended before."""
@@ -91,7 +78,7 @@ class _Search:
         """Some more centres; False if somebody else may be worth as much."""
         xp = array_namespace(self.nearest)
         if not np.isfinite(furthest):  # no centre at all yet: every gain is the same
-            self._take([int(xp.argmax(self.value(xp.ones_like(self.nearest))))])
+            self.take([int(xp.argmax(self.value(xp.ones_like(self.nearest))))], n)
             return True
         worth, bounds = self._worth(furthest)
         first = int(xp.argmax(worth))
@@ -106,9 +93,9 @@ class _Search:
         at = int(np.searchsorted(among, first))
         if at == len(among) or among[at] != first:  # more items are worth as much than were taken
             among = np.insert(among, at, first)
-        part = self._among(as_index(among, self.nearest), max(bound, self.bound), least)
-        local = part.from_one(at, n - len(self.chosen))
-        self._take(among[local].tolist(), last=len(self.chosen) + len(local) == n)
+        index, bound = as_index(among, self.nearest), max(bound, self.bound)
+        local = self._among(index, bound, least, at, n - len(self.chosen))
+        self.take(among[local].tolist(), n)
         return True
 
     def _is_worth_some(self, n: int) -> bool:
@@ -123,70 +110,46 @@ class _Search:
         """(n,) what every item is worth now, and at most while a search among some of them lasts."""
         if self.value.price is None:
             return self.nearest, self.nearest  # squared distances have the ranks of distances
-        gains = array_namespace(self.nearest).sqrt(self.nearest / furthest)
-        return self._masked(self.value(gains)), self._masked(self.value(gains * RISE))
+        xp = array_namespace(self.nearest)
+        gains = xp.sqrt(self.nearest / furthest)
+        now, at_most = (xp.where(self.open, self.value(g), -xp.inf) for g in (gains, gains * RISE))
+        return now, at_most
 
-    def _masked(self, worth: Array) -> Array:
-        xp = array_namespace(worth)
-        return xp.where(self.open, worth, xp.full_like(worth, -xp.inf))
-
-    def _among(self, index: Array, bound: float, least: float) -> _Search | _Few:
-        """The same among these items alone, on the host."""
-        points = self.points.on_host(index)
-        left, open_ = to_numpy(self.nearest[index]), to_numpy(self.open[index])
-        if points.size > 2 * FEW + 1:
-            search = _Search(points, self.value.of(index), left, bound, least)
-            search.open = open_
-            return search
-        return _Few(points, self.value.of(index), left.astype(np.float64), open_, bound, least)
-
-    def _take(self, positions: list[int], *, last: bool = False) -> None:
-        self.chosen += positions
-        if last:  # nobody will ask for distances to them
-            return
-        where = as_index(np.asarray(positions, np.int64), self.nearest)
-        self.nearest = self.points.to_centres(self.nearest, where)
-        self.nearest[where] = 0.0
-        self.open[where] = False
+    def _among(self, index: Array, bound: float, least: float, first: int, n: int) -> list[int]:
+        """Centres among these items alone, on the host: the first, and more while they are certain to be worth most."""
+        search = _Search(self.points.on_host(index), to_numpy(self.nearest[index]), self.value.of(index), bound, least)
+        search.open = to_numpy(self.open[index])
+        if search.points.size <= 2 * FEW + 1:
+            return _one_by_one(search, first, n)
+        search.take([first], n)
+        search.go_on(n)
+        return search.chosen
 
 
-class _Few:
-    """A few items, one centre at a time."""
-
-    def __init__(
-        self, points: Points, value: Value, left: Floats, open_: npt.NDArray[np.bool_], bound: float, least: float
-    ) -> None:
-        self.rows, self.norms, self.noise = points.factors[0].rows(slice(None)), points.norms, points.noise
-        self.doubled = -2 * self.rows
-        self.value, self.left, self.open, self.bound, self.least = value, left, open_, bound, least
-
-    def from_one(self, first: int, n: int) -> list[int]:
-        taken: list[int] = []
-        best: int | None = first
-        while best is not None:
-            taken.append(best)
-            self.open[best] = False
-            self._measure(best)
-            best = self._best() if len(taken) < n else None
-        return taken
-
-    def _measure(self, centre: int) -> None:
-        squared = self.rows @ self.doubled[centre]
-        squared += self.norms
-        squared += self.norms[centre]
-        np.minimum(self.left, squared, out=self.left)
-        self.left[centre] = 0.0
-
-    def _best(self) -> int | None:
-        """The next one, if it is certain."""
-        best = int(self.left.argmax())
-        if self.left[best] <= self.noise[best] or self.value.price is not None:
-            self.left = settled(self.left, self.noise)
-            best = int(self.left.argmax())
-        furthest, worth = float(self.left[best]), self.left
-        if not furthest > 0 or furthest < self.least:
-            return None
-        if self.value.price is not None:
-            worth = np.where(self.open, self.value(np.sqrt(self.left / furthest)), -np.inf)
-            best = int(worth.argmax())
-        return best if worth[best] > self.bound else None
+def _one_by_one(search: _Search, centre: int, n: int) -> list[int]:
+    """The centres of a search among a few items."""
+    value, norms, noise = search.value, search.points.norms, search.points.noise
+    rows, left = search.points.factors[0].array, search.nearest.astype(np.float64)
+    doubled = -2 * rows
+    chosen = [centre]
+    while len(chosen) < n:
+        search.open[centre] = False
+        squared = rows @ doubled[centre]
+        squared += norms
+        squared += norms[centre]
+        np.minimum(left, squared, out=left)
+        left[centre] = 0.0
+        centre = int(left.argmax())
+        if left[centre] <= noise[centre] or value.price is not None:
+            left = settled(left, noise)
+            centre = int(left.argmax())
+        furthest, worth = float(left[centre]), left
+        if not furthest > 0 or furthest < search.least:
+            break
+        if value.price is not None:
+            worth = np.where(search.open, value(np.sqrt(left / furthest)), -np.inf)
+            centre = int(worth.argmax())
+        if not worth[centre] > search.bound:
+            break
+        chosen.append(centre)
+    return chosen

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from shortlist.acquisition.method import Method, Value, as_pool
-from shortlist.types import Ints, Price, Rng, ShortlistError
+from shortlist.acquisition.method import Method, Selector, Value
+from shortlist.types import Ints, Pool, Price, Rng, ShortlistError
 
 
 @dataclass(frozen=True)
-class CostAware:
+class CostAware(Selector):
     """Any method, ranked by what it teaches per cost: (1 + g)^d / price (eq. 6).
 
     >>> import numpy as np
@@ -17,6 +16,9 @@ class CostAware:
     >>> CostAware(Entropy()).select(probs, n=1, rng=np.random.default_rng(0), price=np.array([3.0, 1.0]))
     array([1])
     """
+
+    short = "Cost({inner})"
+    about = "As the method inside, weighed against what each item is expected to cost."
 
     inner: Method
     d: float = 0.3
@@ -31,7 +33,7 @@ class CostAware:
     def needs(self) -> frozenset[str]:
         return self.inner.needs | {"probs"}  # prices are made from them
 
-    def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None, **fields: Any) -> Ints:
+    def _select(self, pool: Pool, n: int, rng: Rng, price: Price) -> Ints:
         if price is None:
             raise ShortlistError("CostAware needs price: pass price=query.price, or one number per item")
-        return self.inner.choose(as_pool(pool, fields), n, rng, Value(price, self.d))
+        return self.inner.choose(pool, n, rng, Value(price, self.d))

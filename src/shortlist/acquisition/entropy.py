@@ -16,5 +16,8 @@ class Entropy(Scored):
     array([1, 0])
     """
 
+    short = "Ent"
+    about = "Items are picked where the model’s probabilities are spread widest."
+
     def gains(self, batch: Predictions) -> Array:
         return entropy(batch)

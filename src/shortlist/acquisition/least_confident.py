@@ -18,6 +18,9 @@ class LeastConfident(Scored):
     array([1])
     """
 
+    short = "LC"
+    about = "Items are picked where the most probable class is least probable."
+
     def gains(self, batch: Predictions) -> Array:
         first = largest(batch)
         return array_namespace(first).clip(1 - first, 0.0, None)

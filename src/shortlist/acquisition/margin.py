@@ -19,6 +19,8 @@ class Margin(Scored):
     array([1, 0])
     """
 
+    about = "Items are picked where the two most probable classes are closest."
+
     def gains(self, batch: Predictions) -> Array:
         first = largest(batch)
         return array_namespace(first).clip(1 - (first - second_largest(batch)), 0.0, None)

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from shortlist.acquisition.scan import Take, scan
-from shortlist.probabilities import check_probs
+from shortlist.acquisition.scan import BESIDE, Take, scan
+from shortlist.probabilities import as_array, check_probs, first_true
 from shortlist.rows import takes_batches
+from shortlist.system.arrays import to_numpy
 from shortlist.types import Array, Ints, Pool, Predictions, Price, Rng, ShortlistError
 
-PER_ITEM = ("probs", "embeddings", "features", "losses")  # fields of Pool with a row per item
+PER_ITEM = ("probs", "embeddings", "features", "losses", "samples")  # fields of Pool with a row per item
+DIMENSIONS = {"losses": 1, "samples": 3}  # of a field's array; of all others: 2
 FREE = 1e-6  # of the highest price: what an item that costs nothing is taken to cost
 
 
@@ -37,27 +41,18 @@ class Value:
     price: Price = None  # (n,); a function of probabilities until the pool has been seen
     d: float = 1.0
 
-    def __call__(self, gains: Array) -> Array:
-        if self.price is None:
-            return gains
-        raised = self._raised(gains)
-        return raised / _like(self.price, raised)
+    def __call__(self, gains: Array, grades: Array = slice(None)) -> Array:
+        """What gains[grades] (n,) are worth. Where few of them differ, each is raised to its power once.
 
-    def graded(self, gains: Array, grades: Array) -> Array:
-        """What gains[grades] (n,) are worth, where there are few different ones: each is raised to its power once.
-
-        >>> Value(price=np.array([1.0, 2.0, 4.0]), d=1.0).graded(np.array([0.5, 2.0]), np.array([0, 1, 1]))
+        >>> Value(price=np.array([1.0, 2.0, 4.0]), d=1.0)(np.array([0.5, 2.0]), np.array([0, 1, 1]))
         array([1.5 , 1.5 , 0.75])
         """
         if self.price is None:
             return gains[grades]
-        raised = self._raised(gains)[grades]
-        return raised / _like(self.price, raised)
-
-    def _raised(self, gains: Array) -> Array:
         xp = array_namespace(gains)
         gains = xp.astype(gains, xp.float64)  # in float32, 1 + g makes small gains equal
-        return (1 + gains) ** self.d  # eq. 6
+        raised = ((1 + gains) ** self.d)[grades]  # eq. 6
+        return raised / _like(self.price, raised)
 
     def of(self, positions: Array) -> Value:
         """What gains of these items alone are worth, on the host."""
@@ -82,48 +77,132 @@ class Value:
         return left[np.argsort(to_numpy(self.price)[left], kind="stable")]
 
 
-class Method(ABC):
+class Selector(ABC):
+    short: ClassVar[str] = ""  # what tables and figures call it, settings in braces; "": its class's name
+    about: ClassVar[str] = ""  # a sentence for the glossary of a report
+
+    @abstractmethod
+    def _select(self, pool: Pool, n: int, rng: Rng, price: Price) -> Ints: ...
+
+    def select(
+        self,
+        pool: Any,
+        *,
+        n: int,
+        rng: Rng,
+        price: Price = None,
+        embeddings: Array | None = None,
+        features: Array | None = None,
+        labelled_embeddings: Array | None = None,
+        labelled_features: Array | None = None,
+        losses: Array | None = None,
+        samples: Array | None = None,
+    ) -> Ints:
+        """Positions of the n best items of the pool, best first; all of them, with a warning, if there are fewer.
+
+        Parameters
+        ----------
+        pool : (m, L) probabilities, `Logits`, a stream of `Predictions`, a `Pool`, or None where nothing reads them.
+        n : how many items to choose.
+        rng : what is drawn is drawn from here; the same seed gives the same items.
+        price : (m,) or a function of probabilities, such as `query.price`; read by `CostAware` only.
+        embeddings, features, labelled_embeddings, labelled_features, losses, samples : fields of `Pool`, by name.
+
+        >>> from shortlist import Entropy
+        >>> Entropy().select([[0.9, 0.1], [0.5, 0.5]], n=1, rng=np.random.default_rng(0))
+        array([1])
+        """
+        arrays = {
+            "embeddings": embeddings,
+            "features": features,
+            "labelled_embeddings": labelled_embeddings,
+            "labelled_features": labelled_features,
+            "losses": losses,
+            "samples": samples,
+        }
+        return self._select(as_pool(pool, arrays), n, rng, price)
+
+
+class Method(Selector):
     needs: ClassVar[frozenset[str]] = frozenset({"probs"})  # fields of Pool; labelled_* may be None: none labelled
 
     @property
     def name(self) -> str:
         return type(self).__name__
 
-    def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None, **fields: Any) -> Ints:
-        """Positions of the n best items of the pool, best first; all of them, with a warning, if there are fewer.
-
-        `pool` is an (m, L) array, `Logits`, a stream of `Predictions`, or a `Pool`; `fields` are short for its fields.
-        `price` (n,) or a function of probabilities matters to `CostAware` only.
-        """
-        return self.choose(as_pool(pool, fields), n, rng, Value())
-
-    def choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
-        if n < 0:
-            raise ShortlistError(f"{self.name}: n must be at least 0, got {n}")
-        return self._choose(pool, n, rng, value)
+    def _select(self, pool: Pool, n: int, rng: Rng, price: Price) -> Ints:
+        return self.choose(pool, n, rng, Value())
 
     @abstractmethod
-    def _choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints: ...
+    def choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+        """Positions of the n items whose gains are worth most; `select` and `CostAware` differ in the value only.
+
+        >>> from shortlist import Entropy
+        >>> Entropy().choose(Pool(np.array([[0.9, 0.1], [0.5, 0.5]])), 1, np.random.default_rng(0), Value())
+        array([1])
+        """
 
     def _at_most(self, n: int, size: int) -> int:
         """n, or as many as there are, with a word about it."""
+        if n < 0:
+            raise ShortlistError(f"{self.name}: n must be at least 0, got {n}")
         if n > size:
             told = f"{self.name}: {n} picks are asked of a pool of {size} items; it picks all of them"
-            warnings.warn(told, stacklevel=5)  # whoever called select
+            warnings.warn(told, stacklevel=5)  # the line that called select
         return min(n, size)
 
-    def _require(self, field: str, found: Array | None) -> Array:
-        if found is None:
+    def _require(self, field: str, values: Array | None) -> Array:
+        if values is None:
             raise ShortlistError(f"{self.name} needs {field}, and the pool has none: pass {field}=…")
-        return found
+        return values
+
+    def _check_lengths(self, pool: Pool) -> int | None:
+        """How many items the arrays of the pool are of; None without arrays."""
+        arrays = {field: getattr(pool, field) for field in PER_ITEM}
+        sizes = {field: int(a.shape[0]) for field, a in arrays.items() if is_array_api_obj(a) and a.ndim}
+        if pool.size is not None:
+            sizes["size"] = pool.size
+        if len(set(sizes.values())) > 1:
+            told = ", ".join(f"{k} {v}" for k, v in sizes.items())
+            raise ShortlistError(f"{self.name}: fields of different lengths: {told}")
+        return next(iter(sizes.values()), None)
+
+    def _check_rows(self, field: str, rows: Array | None) -> None:
+        if rows is None:
+            return
+        if field == "probs":
+            check_probs(rows)
+            return
+        wanted = DIMENSIONS.get(field, 2)
+        if not is_array_api_obj(rows) or rows.ndim != wanted:
+            got = f"shape {tuple(rows.shape)}" if is_array_api_obj(rows) else type(rows).__name__
+            raise ShortlistError(f"{self.name}: {field} must be an array of {wanted} dimensions, got {got}")
+        xp = array_namespace(rows)
+        if not xp.isdtype(rows.dtype, "real floating"):
+            raise ShortlistError(f"{self.name}: {field} must be floating point numbers, got {rows.dtype}")
+        # the extremes of an array are finite just if all of it is, and need no array of the same size
+        if 0 in rows.shape or bool(xp.isfinite(xp.max(rows)) & xp.isfinite(xp.min(rows))):
+            return
+        finite = xp.all(xp.isfinite(xp.reshape(rows, (rows.shape[0], -1))), axis=1)
+        raise ShortlistError(f"{self.name}: {field} row {first_true(~finite)} is not finite")
 
 
 class Scored(Method):
     @abstractmethod
     def gains(self, batch: Predictions) -> Array:
-        """(m,) how much each item of the batch would teach, at least 0."""
+        """(m,) how much each item of the batch would teach, at least 0.
 
-    def _choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+        >>> from shortlist import LeastConfident
+        >>> LeastConfident().gains(Predictions(np.array([[0.75, 0.25], [0.5, 0.5]])))
+        array([0.25, 0.5 ])
+        """
+
+    def choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+        if "samples" in self.needs and pool.samples is not None:
+            self._check_rows("samples", pool.samples)
+            self._check_lengths(pool)
+            if pool.probs is None:  # what an ensemble predicts
+                pool = replace(pool, probs=array_namespace(pool.samples).mean(pool.samples, axis=1))
         self._require("probs", pool.probs)
         gains, prices = scan(pool, self.gains, _pricer(value))
         n = self._at_most(n, 0 if gains is None else int(gains.shape[0]))
@@ -134,17 +213,23 @@ class Scored(Method):
     def _finite(self, worth: Array) -> Array:
         xp = array_namespace(worth)
         if not bool(xp.all(xp.isfinite(worth))):
-            row = int(xp.argmax(xp.astype(~xp.isfinite(worth), xp.int64)))
-            raise ShortlistError(f"{self.name}: item {row} has no finite score; look at its probabilities and price")
+            row = first_true(~xp.isfinite(worth))
+            read = " and ".join(sorted({"probs", *self.needs}))
+            raise ShortlistError(f"{self.name}: item {row} has no finite score; look at its {read} and its price")
         return worth
 
 
 class Sequential(Method):
     @abstractmethod
     def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
-        """Positions, best first. The pool holds whole arrays for every field in `needs`; 0 < n ≤ its size."""
+        """Positions, best first. The pool holds whole arrays for every field in `needs`; 0 < n ≤ its size.
 
-    def _choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+        >>> from shortlist import Saal
+        >>> Saal().pick(Pool(losses=np.array([0.1, 2.0, 1.9])), 2, np.random.default_rng(0), Value())
+        array([1, 2])
+        """
+
+    def choose(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
         pool, prices = self._gathered(pool, _pricer(value))
         size = 0 if pool.size == 0 else self._check_sizes(pool)
         n = self._at_most(n, size)
@@ -163,78 +248,47 @@ class Sequential(Method):
             self._require("probs", pool.probs)  # prices are made from them
         if pool.probs is None or is_array_api_obj(pool.probs):
             return pool, None if pricer is None else scan(pool, pricer)[0]
-        probs, embeddings, rows, prices = scan(
+        beside = [name for name in BESIDE if name in self.needs and getattr(pool, name) is None]
+        rows, prices, probs, *arrays = scan(
             pool,
-            (lambda batch: batch.probs) if "probs" in self.needs else None,
-            (lambda batch: self._require("embeddings", batch.embeddings))
-            if "embeddings" in self.needs and pool.embeddings is None
-            else None,
             lambda batch: np.full(batch.matrix.shape[0], batch.matrix.shape[1]),  # how many rows, how wide
             pricer,
+            (lambda batch: batch.probs) if "probs" in self.needs else None,
+            *(partial(self._beside, name) for name in beside),
         )
         size = 0 if rows is None else int(rows.shape[0])
-        given = pool.embeddings if embeddings is None else embeddings
         n_classes = int(rows[0]) if pool.n_classes is None and rows is not None and size else pool.n_classes
-        return replace(pool, probs=probs, embeddings=given, size=size, n_classes=n_classes), prices
+        whole = dict(zip(beside, arrays, strict=True))
+        return replace(pool, probs=probs, size=size, n_classes=n_classes, **whole), prices
+
+    def _beside(self, name: str, batch: Predictions) -> Array:
+        return self._require(name, getattr(batch, name))
 
     def _check_sizes(self, pool: Pool) -> int:
         """How many items there are, once every field that is needed is there, finite and of one length."""
-        found = {f: getattr(pool, f) for f in PER_ITEM}
-        for field in sorted(self.needs & found.keys()):
-            self._require(field, found[field])
-        sizes = {f: int(a.shape[0]) for f, a in found.items() if a is not None and is_array_api_obj(a)}
-        if pool.size is not None:
-            sizes["size"] = pool.size
-        if not sizes:
+        for field in sorted(self.needs & set(PER_ITEM)):
+            self._require(field, getattr(pool, field))
+        size = self._check_lengths(pool)
+        if size is None:
             raise ShortlistError(f"{self.name}: an empty pool record; give at least probs or size")
-        if len(set(sizes.values())) > 1:
-            told = ", ".join(f"{k} {v}" for k, v in sizes.items())
-            raise ShortlistError(f"{self.name}: fields of different lengths: {told}")
         for field in sorted(self.needs):
             self._check_rows(field, getattr(pool, field))
         for field in sorted(self.needs & {"embeddings", "features"}):
-            self._check_width(field, getattr(pool, field), getattr(pool, f"labelled_{field}"))
-        return next(iter(sizes.values()))
-
-    def _check_width(self, field: str, rows: Array, labelled: Array | None) -> None:
-        if labelled is not None and labelled.shape[1:] != rows.shape[1:]:
-            told = f"labelled_{field} {tuple(labelled.shape)} and {field} {tuple(rows.shape)}"
-            raise ShortlistError(f"{self.name}: {told} must have as many columns as each other")
-
-    def _check_rows(self, field: str, rows: Array | None) -> None:
-        if rows is None:
-            return
-        if field == "probs":
-            check_probs(rows)
-            return
-        wanted = 1 if field == "losses" else 2
-        if not is_array_api_obj(rows) or rows.ndim != wanted:
-            got = f"shape {tuple(rows.shape)}" if is_array_api_obj(rows) else type(rows).__name__
-            raise ShortlistError(f"{self.name}: {field} must be an array of {wanted} dimensions, got {got}")
-        xp = array_namespace(rows)
-        if not xp.isdtype(rows.dtype, "real floating"):
-            raise ShortlistError(f"{self.name}: {field} must be floating point numbers, got {rows.dtype}")
-        # the extremes of an array are finite just if all of it is, and need no array of the same size
-        if 0 in rows.shape or bool(xp.isfinite(xp.max(rows)) & xp.isfinite(xp.min(rows))):
-            return
-        finite = xp.isfinite(rows) if wanted == 1 else xp.all(xp.isfinite(rows), axis=1)
-        row = int(xp.argmax(xp.astype(~finite, xp.int64)))
-        raise ShortlistError(f"{self.name}: {field} row {row} is not finite")
+            rows, labelled = getattr(pool, field), getattr(pool, f"labelled_{field}")
+            if labelled is not None and labelled.shape[1:] != rows.shape[1:]:
+                shapes = f"labelled_{field} {tuple(labelled.shape)} and {field} {tuple(rows.shape)}"
+                raise ShortlistError(f"{self.name}: {shapes} must have as many columns as each other")
+        return size
 
 
-def as_pool(pool: Any, fields: dict[str, Any]) -> Pool:
-    """A Pool from whatever the caller had."""
-    unknown = fields.keys() - Pool.__dataclass_fields__.keys()
-    if unknown:
-        known = ", ".join(Pool.__dataclass_fields__)
-        raise ShortlistError(f"select: no field {sorted(unknown)[0]!r} in a pool; there are {known}")
-    if isinstance(pool, Pool):
-        return replace(pool, **fields) if fields else pool
-    if pool is None:
-        return Pool(**fields)
-    if "probs" in fields:
-        raise ShortlistError("select: probs are given twice, as the pool and by name")
-    return Pool(probs=pool, **fields)
+def as_pool(pool: Any, arrays: Mapping[str, Any]) -> Pool:
+    """A Pool of arrays, from anything that `select` takes; the arrays given by name replace those of a record."""
+    record: Pool = pool if isinstance(pool, Pool) else Pool(probs=pool)
+    given = {name: getattr(record, name) if values is None else values for name, values in arrays.items()}
+    listed = isinstance(record.probs, list | tuple)  # batches, or else an array
+    is_stream = listed and (not record.probs or isinstance(record.probs[0], Predictions))
+    given["probs"] = None if is_stream else record.probs
+    return replace(record, **{name: as_array(values, name) for name, values in given.items() if values is not None})
 
 
 def best(worth: Array, n: int) -> Ints:
@@ -259,14 +313,6 @@ def race(weights: Array, n: int, rng: Rng) -> Ints:
     return np.argsort(finish, kind="stable")[:n].astype(np.int64)
 
 
-def to_numpy(array: Array) -> Any:
-    """On the host, whatever it was: for results, which are small."""
-    if isinstance(array, np.ndarray):
-        return array
-    there = array.detach().cpu()
-    return np.asarray(there.float() if str(there.dtype) == "torch.bfloat16" else there)  # NumPy has no bfloat16
-
-
 def _pricer(value: Value) -> Take | None:
     price = value.price
     if not callable(price):
@@ -275,7 +321,7 @@ def _pricer(value: Value) -> Take | None:
 
 
 def _settled(value: Value, prices: Array | None, name: str, size: int) -> Array | None:
-    price = prices if callable(value.price) else value.price
+    price = prices if callable(value.price) else as_array(value.price, "price")
     if price is None:
         return None
     if not is_array_api_obj(price) or tuple(price.shape) != (size,):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +16,9 @@ class Random(Sequential):
     3
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
+    short = "Rand"
+    about = "Items are picked at random."
+    needs = frozenset()
 
     def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
         assert pool.size is not None

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from array_api_compat import array_namespace
 
+from shortlist.acquisition.geometry.k_means import seeds
+from shortlist.acquisition.geometry.points import Dense, Points
 from shortlist.acquisition.method import Sequential, Value, best
-from shortlist.acquisition.points import Dense, Points
-from shortlist.acquisition.seeding import seeds
+from shortlist.probabilities import first_true
 from shortlist.types import Array, Ints, Pool, Rng, ShortlistError
 
 
@@ -28,19 +28,17 @@ class Saal(Sequential):
 
     diversity: bool = False
 
-    needs: ClassVar[frozenset[str]] = frozenset({"losses"})
+    short = "SAAL"
+    about = "Items are picked whose loss rises most when the model is shaken."
+    needs = frozenset({"losses"})
 
     def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
-        losses = self._at_least_zero(pool.losses)
+        losses: Array = pool.losses
+        if bool((negative := losses < 0).any()):
+            item = first_true(negative)
+            raise ShortlistError(f"{self.name}: losses must be at least 0, got {float(losses[item])} for item {item}")
         if not self.diversity:
             return best(value(losses), n)
         xp = array_namespace(losses)
         line = Points.of(Dense(xp.astype(losses, xp.float64)[:, None]))  # squares of small differences need the room
         return seeds(line, n, rng, value, first=int(xp.argmax(value(losses))))
-
-    def _at_least_zero(self, losses: Array) -> Array:
-        xp = array_namespace(losses)
-        if bool(xp.any(losses < 0)):
-            item = int(xp.argmax(xp.astype(losses < 0, xp.int64)))
-            raise ShortlistError(f"{self.name}: losses must be at least 0, got {float(losses[item])} for item {item}")
-        return losses

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import fields, replace
 from math import ceil
 from typing import TypeAlias
 
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 
 from shortlist.logits import Logits
+from shortlist.probabilities import as_array
 from shortlist.rows import check_batch, check_rows
 from shortlist.types import Array, Pool, Predictions, ShortlistError
 
@@ -19,6 +21,7 @@ Take: TypeAlias = Callable[[Predictions], Array]  # (m, L) predictions -> (m, â€
 Block: TypeAlias = tuple[int, Predictions]  # the position of the first item, and some items
 
 WANTED = "need an array (items, classes), Logits, or a stream of Predictions"
+BESIDE = tuple(f.name for f in fields(Predictions) if f.name != "probs")  # what a batch may carry with its matrix
 BLOCK = 1 << 20  # probabilities looked at together: with their temporaries they stay in the cache
 TENSOR_BLOCK = 1 << 24  # for tensors, which bring threads or a device of their own
 THREADS = 16  # at most: they wait for memory before there are as many, and each has temporaries
@@ -38,29 +41,19 @@ def scan(pool: Pool, *takes: Take | None) -> list[Array | None]:
     settings = copy_context()  # np.errstate does not reach other threads by itself
 
     def look(block: Block) -> list[Array | None]:
-        return settings.copy().run(_taken, block, takes)
+        first, items = block
+        check_rows(items, first=first)
+        return [None if take is None else take(items) for take in takes]
 
     with ThreadPoolExecutor(_cores()) as threads:  # none is started before it has something to do
         for start, batch in _batches(pool):
             blocks = list(_blocks(start, batch))
             side_by_side = min(len(blocks), _cores()) > 1 and is_numpy_array(batch.matrix)
-            for taken in (threads.map if side_by_side else map)(look, blocks):
+            for taken in (threads.map if side_by_side else map)(lambda block: settings.copy().run(look, block), blocks):
                 for part, out in zip(taken, kept, strict=True):
                     if part is not None:
                         out.append(part)
-    return [_joined(out) for out in kept]
-
-
-def _taken(block: Block, takes: tuple[Take | None, ...]) -> list[Array | None]:
-    first, items = block
-    check_rows(items, first=first)
-    return [None if take is None else take(items) for take in takes]
-
-
-def _joined(parts: list[Array]) -> Array | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
-    return array_namespace(parts[0]).concat(parts)
+    return [array_namespace(out[0]).concat(out) if out else None for out in kept]
 
 
 def _cores() -> int:
@@ -76,16 +69,24 @@ def _batches(pool: Pool) -> Iterator[Block]:
         rows, width = check_batch(batch)
         if n_classes not in (None, width):
             raise ShortlistError(f"pool: {n_classes} classes up to item {start}, {width} from there on")
-        yield start, batch
+        yield start, _whole(batch, pool, slice(start, start + rows))
         start, n_classes = start + rows, width
+
+
+def _whole(batch: Predictions, pool: Pool, part: slice) -> Predictions:
+    """The batch in arrays, with its part of what the pool holds for all items."""
+    own = {f.name: getattr(batch, f.name) for f in fields(batch) if f.init}
+    arrays = {name: as_array(values, name) for name, values in own.items()}
+    pools = {name: getattr(pool, name) for name in BESIDE if is_array_api_obj(getattr(pool, name))}
+    arrays |= {name: values[part, ...] for name, values in pools.items()}
+    return replace(batch, **arrays) if any(arrays[name] is not own[name] for name in own) else batch
 
 
 def _stream(pool: Pool) -> Iterable[Predictions]:
     if is_array_api_obj(pool.probs):
-        return [Predictions(pool.probs, pool.embeddings)]
+        return [Predictions(pool.probs)]
     if isinstance(pool.probs, Predictions):
-        embeddings = pool.probs.embeddings if pool.embeddings is None else pool.embeddings
-        return [_like(pool.probs, pool.probs.matrix, embeddings)]
+        return [pool.probs]
     if not isinstance(pool.probs, Iterable):
         raise ShortlistError(f"pool: {WANTED}, got {type(pool.probs).__name__}")
     return pool.probs
@@ -100,11 +101,7 @@ def _blocks(start: int, batch: Predictions) -> Iterator[Block]:
         return
     most = max(1, (BLOCK if is_numpy_array(batch.matrix) else TENSOR_BLOCK) // n_classes)
     step = ceil(rows / ceil(rows / most))  # blocks of one size, so that no core waits for another
+    arrays = {f.name: getattr(batch, f.name) for f in fields(batch) if f.init}
     for row in range(0, rows, step):
-        part = slice(row, row + step)
-        embeddings = None if batch.embeddings is None else batch.embeddings[part, ...]
-        yield start + row, _like(batch, batch.matrix[part, :], embeddings)
-
-
-def _like(batch: Predictions, matrix: Array, embeddings: Array | None) -> Predictions:
-    return (Logits if isinstance(batch, Logits) else Predictions)(matrix, embeddings)
+        part = {name: array[row : row + step, ...] for name, array in arrays.items() if array is not None}
+        yield start + row, replace(batch, **part)

@@ -3,16 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import ClassVar
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_numpy_array
 
-from shortlist.acquisition.directions import Directions
-from shortlist.acquisition.k_means import k_means
-from shortlist.acquisition.method import Sequential, Value, to_numpy
-from shortlist.acquisition.points import as_index, dots, noise, settled
-from shortlist.acquisition.tiles import bands
+from shortlist.acquisition.geometry.k_means import k_means
+from shortlist.acquisition.geometry.neighbours import Directions
+from shortlist.acquisition.geometry.points import bands, dots, noise, settled
+from shortlist.acquisition.method import Sequential, Value
+from shortlist.system.arrays import as_index, to_numpy
 from shortlist.types import Array, Floats, Ints, Pool, Rng, ShortlistError
 
 MOVING = 0.01  # of all items: what lies between two clusters is typical of neither
@@ -35,7 +34,8 @@ class TypiClust(Sequential):
     neighbours: int = 20
     clusters: int = 500
 
-    needs: ClassVar[frozenset[str]] = frozenset({"features", "labelled_features"})
+    about = "Items are picked that are typical of clusters with few labels."
+    needs = frozenset({"features", "labelled_features"})
 
     def __post_init__(self) -> None:
         for name, number in (("neighbours", self.neighbours), ("clusters", self.clusters)):
@@ -49,50 +49,35 @@ class TypiClust(Sequential):
         unit = Directions.of(array_namespace(known[0]).concat(known)).unit  # the pool, then what is labelled
         labels, _ = k_means(unit, min(int(unit.shape[0]) - size + n, self.clusters), rng, moving=MOVING)
         value = value.of(np.arange(size))  # on the host, where the clusters take turns
-        members = _members(to_numpy(labels))
-        clusters = [_Cluster(unit, items, items[items < size], self.neighbours, value) for items in members]
+        labels = to_numpy(labels)
+        members = np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+        clusters = []
+        for i, items in enumerate(members):
+            open_ = items[items < size]
+            typical = _most_typical(unit, items, open_, self.neighbours, value)
+            clusters.append((len(items) - len(open_), -len(items), i, typical))
         return np.fromiter(_in_turn(clusters), np.int64, n)
 
 
-def _members(labels: Ints) -> list[Ints]:
-    """The items of every cluster, in order."""
-    return np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1])
+def _most_typical(unit: Array, items: Ints, open_: Ints, neighbours: int, value: Value) -> Iterator[int]:
+    """The open items of a cluster, again and again the most typical, or the one most so for its price."""
+    spread = mean_distances(unit[as_index(items, unit), :], neighbours)[: len(open_)]  # open ones come before labelled
+    while len(open_):
+        typical = np.divide(spread.min(), spread, out=np.ones_like(spread), where=spread > 0)
+        best = int(value.of(open_)(typical).argmax())
+        yield int(open_[best])
+        open_, spread = np.delete(open_, best), np.delete(spread, best)
 
 
-@dataclass
-class _Cluster:
-    unit: Array  # (n, D) all items there are
-    items: Ints  # those of this cluster, ascending
-    open: Ints  # those that can still be chosen
-    neighbours: int
-    value: Value
-    spread: Floats | None = None  # of those that can still be chosen, mean distance to the neighbours
-
-    @property
-    def labelled(self) -> int:
-        return len(self.items) - len(self.open)
-
-    def take(self) -> int:
-        """The most typical item, or the one most so for its price."""
-        if self.spread is None:  # its first turn: what is open comes before what is labelled
-            rows = self.unit[as_index(self.items, self.unit), :]
-            self.spread = mean_distances(rows, self.neighbours)[: len(self.open)]
-        typical = np.divide(self.spread.min(), self.spread, out=np.ones_like(self.spread), where=self.spread > 0)
-        best = int(self.value.of(self.open)(typical).argmax())
-        item = int(self.open[best])
-        self.open, self.spread = np.delete(self.open, best), np.delete(self.spread, best)
-        return item
-
-
-def _in_turn(clusters: list[_Cluster]) -> Iterator[int]:
+def _in_turn(clusters: list[tuple[int, int, int, Iterator[int]]]) -> Iterator[int]:
     """An item of the cluster with the fewest labelled or taken, the largest of those; until there are no more."""
-    queue = [(c.labelled, -len(c.items), i) for i, c in enumerate(clusters) if len(c.open)]
-    heapify(queue)
-    while queue:
-        *_, i = heappop(queue)
-        yield clusters[i].take()
-        if len(clusters[i].open):
-            heappush(queue, (clusters[i].labelled, -len(clusters[i].items), i))
+    heapify(clusters)
+    while clusters:
+        taken, size, i, items = heappop(clusters)
+        item = next(items, None)
+        if item is not None:
+            yield item
+            heappush(clusters, (taken + 1, size, i, items))
 
 
 def mean_distances(x: Array, k: int) -> Floats:

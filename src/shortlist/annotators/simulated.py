@@ -5,25 +5,27 @@ from typing import Any
 
 import numpy as np
 
+from shortlist.probabilities import as_array
 from shortlist.types import Answer, Ints, Question, ShortlistError
 
 
 class Simulated:
-    """Answers from given labels: true ones, noisy ones (see `noisy`), or a crowd's.
-
-    >>> question = Question(id=1, round=2, item=0, key="a", purpose="query", classes=(3, 0), cuts=(2,), n_classes=5)
-    >>> next(Simulated([4]).answer([question])).path  # "None of the above", then class 4
-    (-1, 4)
-    """
+    """Answers from given labels: true ones, noisy ones (see `noisy`), or a crowd's."""
 
     def __init__(self, labels: Any) -> None:
-        self.labels: Ints = np.asarray(labels)
+        self.labels: Ints = np.asarray(as_array(labels, "labels"))
         if self.labels.ndim != 1 or self.labels.dtype.kind not in "iu":
             raise ShortlistError(
                 f"simulated: labels must be whole numbers, one per item, got {self.labels.dtype} {self.labels.shape}"
             )
 
     def answer(self, questions: Sequence[Question]) -> Iterator[Answer]:
+        """The answer to each question, in their order.
+
+        >>> question = Question(id=1, round=2, item=0, key="a", purpose="query", classes=(3, 0), cuts=(2,), n_classes=5)
+        >>> next(Simulated([4]).answer([question])).path  # "None of the above", then class 4
+        (-1, 4)
+        """
         for question in questions:
             path = question.path_to(self._label(question))
             yield Answer(question.id, "none" if path[-1] < 0 else "label", path)
@@ -52,7 +54,7 @@ def noisy(labels: Any, epsilon: float, n_classes: int, seed: int) -> Ints:
     """
     if not 0 <= epsilon <= 1:
         raise ShortlistError(f"noise: epsilon must be from 0 to 1, got {epsilon}")
-    truth: Ints = np.asarray(labels, np.int64)
+    truth: Ints = np.asarray(as_array(labels, "labels"), np.int64)
     rng = np.random.default_rng([seed, 0x6E6F6973])
     wrong = rng.random(len(truth)) < epsilon
     shift = rng.integers(1, max(2, n_classes), len(truth))

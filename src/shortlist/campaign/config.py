@@ -56,9 +56,9 @@ def first_difference(old: Any, new: Any, at: str = "") -> str | None:
     """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*old, *(k for k in new if k not in old)]:
-            found = first_difference(old.get(key), new.get(key), f"{at}.{key}" if at else key)
-            if found:
-                return found
+            difference = first_difference(old.get(key), new.get(key), f"{at}.{key}" if at else key)
+            if difference:
+                return difference
         return None
     return None if old == new else f"{at} = {json.dumps(old)}, not {json.dumps(new)}"
 

@@ -12,50 +12,40 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from shortlist.campaign import ledger
-from shortlist.campaign.answers import checked, sifted
-from shortlist.campaign.asked import Asked
-from shortlist.campaign.evaluation import Score
-from shortlist.campaign.folder import Folder
-from shortlist.campaign.learner import Learner, checked_picks
-from shortlist.campaign.overlap import Overlap, Rule
-from shortlist.campaign.questions import Rows, ahead_rows, conventional_rows, planned_rows, shown
-from shortlist.campaign.resolution import Resolution, resolve
-from shortlist.campaign.results import summarise
+from shortlist.campaign.accounting import ledger
+from shortlist.campaign.accounting.timing import priced
+from shortlist.campaign.formats.export import What, export
+from shortlist.campaign.formats.format import by_dataset
+from shortlist.campaign.learning.learner import Learner, checked_picks
+from shortlist.campaign.questions.questions import Rows, conventional_rows, question_rows, sifted
+from shortlist.campaign.questions.resolution import Resolution
 from shortlist.campaign.settings import Settings
-from shortlist.campaign.stopping import Stopping
-from shortlist.campaign.store import RoundRow
-from shortlist.campaign.streams import draw_calibration, stream
-from shortlist.campaign.timing import Pricing, priced
-from shortlist.campaign.writer import Writer
+from shortlist.campaign.storage.folder import Asked, Folder
+from shortlist.campaign.storage.store import Entry, RoundRow
+from shortlist.campaign.view import View
 from shortlist.plans import QueryDesign
-from shortlist.types import (
-    Acquisition,
-    Annotator,
-    Answer,
-    Dataset,
-    Floats,
-    Ints,
-    Model,
-    Question,
-    Rng,
-    Round,
-    ShortlistError,
-)
+from shortlist.types import Annotator, Answer, Floats, Ints, Question, Rng, Round, ShortlistError
 
 CHUNK = 1000  # questions put to an annotator, and answers written down, together
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """An answer that is safe on the disk."""
+
+    number: int
+    entry: Entry
+
+
+@dataclass(frozen=True)
 class Step:
-    """What a campaign is doing, for whoever watches."""
+    """What a campaign is doing, for `watch`."""
 
     round: int
     name: str  # a step of the round, or "note"
@@ -65,45 +55,41 @@ class Step:
 class Campaign:
     """A labelling campaign in a folder. Start it again with the same settings and it goes on.
 
-    `initial` random items come first, then `budget` items a round. `holdout` random items are asked before
-    everything else and only measured with. `ahead` next-ranked items a round are kept ready for people who would
-    otherwise wait while a model trains. `overlap` has some items answered by several people. `annotator` says, for the
-    record, where answers will come from. With `price="measured"` lists are made and items selected by the seconds that
-    people have taken so far; answers are charged by the query's cost as ever. `watch` is called with every `Step`.
-    Not `growing`, items that the dataset has got since the last start are left for another.
+    Parameters
+    ----------
+    folder : where it is kept; made if it is not there
+    settings : what it is asked to do; or, by keyword, what `Settings` is made of
+    watch : is called with every `Step`
+    growing : whether items that the dataset has got since the last start are taken in
+    settings_by_name : the same settings, by keyword
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from shortlist import CandidateSet, Digits, Entropy, Scikit, Simulated
+    >>> parts = {"dataset": Digits(), "model": Scikit(), "query": CandidateSet(n_cal=20), "acquisition": Entropy()}
+    >>> with TemporaryDirectory() as folder, Campaign(folder, **parts, initial=50, budget=50, rounds=2) as campaign:
+    ...     rounds = list(campaign.run(Simulated(Digits().labels)))
+    ...     rounds[-1].labelled, len(campaign.labels()), len(campaign.predictions())
+    (100, 100, 1347)
     """
 
     def __init__(
         self,
         folder: str | Path,
+        settings: Settings | None = None,
         *,
-        dataset: Dataset,
-        model: Model,
-        query: QueryDesign,
-        acquisition: Acquisition,
-        initial: int,
-        budget: int,
-        rounds: int | None = None,
-        seed: int = 0,
-        holdout: int = 0,
-        ahead: int = 0,
-        stop: Stopping | None = None,
-        overlap: Overlap | None = None,
-        annotator: Mapping[str, Any] | None = None,
-        price: Pricing = "cost",
         watch: Callable[[Step], None] | None = None,
         growing: bool = True,
+        **settings_by_name: Any,
     ) -> None:
-        self.query, self.acquisition, self.stop = query, acquisition, stop or Stopping()
-        if rounds is not None:
-            self.stop = replace(self.stop, rounds=rounds)
-        numbers = (initial, budget, seed, holdout, ahead)
-        self.settings = Settings(dataset, model, query, acquisition, *numbers, self.stop, overlap, annotator, price)
+        named = {name: value for name, value in settings_by_name.items() if value is not None}
+        self.settings = settings or Settings(**named)
+        self.query, self.acquisition, self.stop = self.settings.query, self.settings.acquisition, self.settings.stop
         self.folder = Folder(Path(folder).absolute())
-        self.store, self.known = self.folder.open(self.config, dataset, growing=growing)
-        self.learner = Learner(model, dataset, self.known)
+        self.store, self.known = self.folder.open(self.config, self.settings.dataset, growing=growing)
+        self.view = View(self.store, self.known)
+        self.learner = Learner(self.settings.model, self.settings.dataset, self.known)
         self.watch = watch or (lambda step: None)
-        self.one = ledger.stage_charges(len(self.known.classes), (), True, query.cost)[0]
+        self.item_cost = ledger.conventional_item_cost(len(self.known.classes), self.query.cost)
         self._began = time.monotonic()
         self._is_prepared = False
 
@@ -121,7 +107,7 @@ class Campaign:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- for whoever answers -----------------------------------------------------------------------------------
+    # --- for those who answer -----------------------------------------------------------------------------------
 
     def run(self, annotator: Annotator) -> Iterator[Round]:
         """Go on to the end, asking `annotator`; yields every finished round, those of earlier starts first."""
@@ -137,20 +123,16 @@ class Campaign:
     def _ask(self, annotator: Annotator) -> bool:
         """Put every open question to an annotator, some at a time; False if no answer came."""
         since, after, heard = self._first_open_round(), 0, 0
-        while waiting := self.store.open_questions(since=since, after=after, limit=CHUNK):
+        while waiting := self.view.open_questions(since=since, after=after, limit=CHUNK):
             self._say(waiting[0].round, "ask", f"{len(waiting)} questions")
-            heard += self._record_all(annotator.answer([shown(row, self.known) for row in waiting]))
+            received: list[Answer] = []
+            try:  # what was answered is written down, also when an annotator is interrupted in the middle
+                received.extend(annotator.answer([self.view.shown(row) for row in waiting]))
+            finally:
+                self.record(received)
+            heard += len(received)
             after = waiting[-1].id
         return heard > 0
-
-    def _record_all(self, answers: Iterable[Answer]) -> int:
-        """Write down what an annotator says, also when it is interrupted in the middle; how many answers."""
-        given: list[Answer] = []
-        try:
-            given.extend(answers)  # keeps what came before an exception
-        finally:
-            self.record(given)
-        return len(given)
 
     def questions(self) -> list[Question]:
         """Work until answers are needed, and the questions that then are open; none when the campaign is over."""
@@ -161,55 +143,55 @@ class Campaign:
     def advance(self) -> bool:
         """Do the next piece of work; False when answers are needed or the campaign is over."""
         with self.folder.alone():
-            return self._advance()
-
-    def _advance(self) -> bool:
-        rows = self.store.rounds()
-        if not rows:
-            self._start()
+            last = self.view.last_round()
+            if last is None or (last.number == 0 and last.state == "done"):
+                self._start()
+                return True
+            if last.state == "done":
+                return self._next_round(last)
+            if self.view.is_waiting(last.number, "calibration" if last.state == "calibrating" else None):
+                return False
+            if last.state == "calibrating":
+                self._calibrate(last)
+            else:
+                self._learn(last)
             return True
-        last = rows[-1]
-        if last.state == "done":
-            return self._next_round(last)
-        if self.store.is_waiting(last.number, "calibration" if last.state == "calibrating" else None):
-            return False
-        if last.state == "calibrating":
-            self._calibrate(last)
-        else:
-            self._learn(last)
-        return True
+
+    def read_data(self) -> None:
+        """Have the model read the dataset, which other threads may do beforehand."""
+        self.learner.prepare()
 
     def prepare(self) -> None:
         """Read what the model will learn from, and note which items cannot be read; done once."""
         if self._is_prepared:
             return
-        self.learner.prepare()
-        reasons: Mapping[str, str] = getattr(self.learner.dataset, "unreadable", None) or {}
-        found = {item: reasons[key] for item, key in enumerate(self.known.keys) if key in reasons} if reasons else {}
-        if found != self.store.unreadable():
+        self.read_data()
+        reasons: Mapping[str, str] = getattr(self.settings.dataset, "unreadable", None) or {}
+        unreadable = {item: reasons[key] for item, key in enumerate(self.known.keys) if key in reasons}
+        if unreadable != self.view.unreadable():
             with self.folder.alone(), self.store.writing() as w:
-                w.set_unreadable(found)
+                w.set_unreadable(unreadable)
         self._is_prepared = True
 
     @property
     def ending(self) -> str | None:
         """Why the campaign is over; None while it goes on."""
-        rows = self.store.rounds()
-        if not rows or rows[-1].state != "done" or rows[-1].number == 0:
+        last = self.view.last_round()
+        if last is None or last.state != "done" or last.number == 0:
             return None
         if reason := self._reason():
             return reason
-        number = rows[-1].number + 1
+        number = last.number + 1
         if not len(self._pool(self._resolution(), number)) and not self._handed_out(number):
             return "every item of the pool has been asked"
         return None
 
     def finished_rounds(self) -> list[Round]:
-        return [r.result for r in self.store.rounds() if r.result is not None]
+        return self.view.finished()
 
     def open_questions(self) -> list[Question]:
         """What people can be asked now; ahead questions only once they have been handed out."""
-        return [shown(row, self.known) for row in self.store.open_questions(since=self._first_open_round())]
+        return [self.view.shown(row) for row in self.view.open_questions(since=self._first_open_round())]
 
     def ahead(self, n: int) -> list[Question]:
         """Hand out up to n questions about the next-ranked items. They count in the next round's budget."""
@@ -219,106 +201,130 @@ class Campaign:
             return []
         with self.store.writing() as w:
             handed = w.hand_out(last + 1, n)
-        return [shown(row, self.known) for row in self.store.questions_by_id(handed).values()]
+        return [self.view.shown(row) for row in self.view.questions_by_id(handed).values()]
 
     def record(self, answers: Iterable[Answer]) -> list[int]:
         """Check, charge and write down answers, all of them or none; when this returns their numbers they are safe."""
-        given = checked(list(answers), self.store, self.known, self.query.cost)
+        entries = []
+        for entry in sifted(list(answers), self.view, self.known, self.query.cost):
+            if isinstance(entry, ShortlistError):
+                raise entry
+            entries.append(entry)
         with self.store.writing() as w:
-            return w.answer(given)
+            return w.answer(entries)
 
-    def record_each(self, answers: Sequence[Answer]) -> list[int | ShortlistError]:
-        """The same for answers of several people, in one transaction: the number of each, or why it was not taken."""
-        sieved = list(sifted(answers, self.store, self.known, self.query.cost))
+    def record_each(self, answers: Sequence[Answer]) -> list[Recorded | ShortlistError]:
+        """The same for answers of several people, in one transaction: each as it was kept, or why it was not taken."""
+        entries = list(sifted(answers, self.view, self.known, self.query.cost))
         with self.store.writing() as w:
-            numbers = iter(w.answer([one for one in sieved if not isinstance(one, ShortlistError)]))
-        return [one if isinstance(one, ShortlistError) else next(numbers) for one in sieved]
+            numbers = iter(w.answer([entry for entry in entries if isinstance(entry, Entry)]))
+        return [Recorded(next(numbers), entry) if isinstance(entry, Entry) else entry for entry in entries]
+
+    # --- what it has come to -----------------------------------------------------------------------------------
+
+    def labels(self) -> dict[str, str]:
+        """Item key → class name, of everything that has a label now."""
+        return self.view.labels()
+
+    def predictions(self) -> dict[str, tuple[str, float]]:
+        """Item key → most probable class and its probability, of every item, by the model of the last finished round.
+
+        None of them before a round is finished.
+        """
+        done = [row for row in self.view.rounds() if row.result is not None]
+        if not done:
+            return {}
+        self._restore(done[-1])
+        items = np.setdiff1d(np.arange(len(self.known.keys)), list(self.view.unreadable()))
+        names, keys = self.known.classes, self.known.keys
+        best, probs = self.learner.most_probable(items, self._resolution())
+        rows = zip(items.tolist(), best.tolist(), probs.tolist(), strict=True)
+        return {keys[item]: (names[cls], prob) for item, cls, prob in rows}
+
+    def export(self, target: str | Path, *, format: str | None = None, what: What = "labels") -> int:
+        """Write labels (or `all` items, or single `answers`) to a file, as `shortlist export` does; how many rows."""
+        describe = by_dataset(self.settings.dataset)
+        return export(self.folder.path, Path(target), format=format, what=what, describe=describe)
 
     # --- the steps of a round ----------------------------------------------------------------------------------
 
     def _start(self) -> None:
         """The holdout, if there is one; then the first random set, which depends on the seed alone."""
         n_classes = len(self.known.classes)
-        if self.settings.holdout and not self.store.rounds():
+        if self.settings.holdout and not self.view.rounds():
             chosen = self._rng(0, "holdout").permutation(len(self.known.keys))[: self.settings.holdout]
-            rows = self._made(conventional_rows(chosen, n_classes, 0, "holdout"))
-            with self.store.writing() as w:
-                w.start_round(0, "asking", None, None)
-                w.ask(rows)
+            self._begin(0, "asking", self._made(conventional_rows(chosen, n_classes, 0, "holdout")))
             return
         order = self._rng(1, "initial").permutation(len(self.known.keys))
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
         wanted = min(self.settings.initial, len(order))
-        n = self._affordable(np.full(wanted, self.one))
+        n = self._affordable(np.full(wanted, self.item_cost))
         notes = [*_too_few("initial", self.settings.initial, len(order)), *self.settings.remarks()]
         ahead = order[n : n + self._reserve(1, n < wanted)]
         rows = self._made(conventional_rows(order[:n], n_classes, 1, "initial"))
         rows += self._made(conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
-        with self._starting(1, notes) as w:
-            w.start_round(1, "asking", None, None)
-            w.ask(rows)
+        self._begin(1, "asking", rows, notes=notes)
 
     def _next_round(self, last: RoundRow) -> bool:
-        if last.number == 0:
-            self._start()
-            return True
         if self._reason():
             return self._end(last)
         self.prepare()
         with self.store.writing() as w:  # from here on none is handed out, so nothing is asked twice
             w.drop_reserved(last.number + 1)
-        found = self._resolution()
-        pool, early = self._pool(found, last.number + 1), self._handed_out(last.number + 1)
+        resolution = self._resolution()
+        pool, early = self._pool(resolution, last.number + 1), self._handed_out(last.number + 1)
         if not len(pool) and not early:
             return self._end(last)
-        self._select(last, pool, len(early), found)
+        self._select(last, pool, len(early), resolution)
         return True
 
     def _end(self, last: RoundRow) -> bool:
         """Write down, once, why the campaign is over."""
-        if not self.store.is_ended(last.number):
+        if self.view.ending() is None:
             with self.store.writing() as w:
                 w.note(last.number, "ending", self.ending or "")
         return False
 
     def _reason(self) -> str | None:
-        return self.stop.reason(self.finished_rounds(), self.settings.budget * self.one)
+        return self.stop.reason(self.finished_rounds(), self.settings.budget * self.item_cost)
 
-    def _select(self, last: RoundRow, pool: Ints, early: int, found: Resolution) -> None:
+    def _select(self, last: RoundRow, pool: Ints, early: int, resolution: Resolution) -> None:
         """Choose the round's items, `early` of which have been handed out ahead; ask D_cal, or all if there is none."""
-        number, query = last.number + 1, self._priced(last).at(last.alpha, last.threshold)
+        number, query = last.number + 1, self._priced(last).restored(last.query)
         budget = self.settings.budget - early
         wanted = min(budget, len(pool))
-        chosen = self._best(last, pool, wanted, found)
-        probs = self.learner.probs(chosen, found)
+        chosen = self._best(last, query, pool, wanted, resolution)
+        probs = self.learner.probs(chosen, resolution)
         prices = np.asarray(query.price(probs[:wanted]), np.float64)
-        n = self._affordable(np.asarray(self.query.at(last.alpha, last.threshold).price(probs[:wanted]), np.float64))
+        charges = prices
+        if self.settings.price != "cost":  # items are charged by the query's cost, whatever they are selected by
+            charges = np.asarray(self.query.restored(last.query).price(probs[:wanted]), np.float64)
+        n = self._affordable(charges)
         ahead = slice(wanted, wanted + self._reserve(number, n < wanted))
+        before = {name: _nan(getattr(last, name)) for name in ("alpha", "threshold")}
         asked = Asked(
             keys=np.asarray([self.known.keys[i] for i in chosen[:n]], dtype=np.str_),
             items=chosen[:n],
             probs=probs[:n],
-            calibration=draw_calibration(self.settings.seed, number, n, self.query.n_cal, early, self.settings.budget),
+            calibration=self.view.draws.calibration(number, n, self.query.n_cal, early, self.settings.budget),
             prices=prices[:n],
-            alpha=_nan(last.alpha),
-            threshold=_nan(last.threshold),
-            alpha_before=_nan(last.alpha),
-            threshold_before=_nan(last.threshold),
+            **before,
+            **{f"{name}_before": value for name, value in before.items()},
             ahead_items=chosen[ahead],
             ahead_probs=probs[ahead],
         )
         asked.write(self.folder.asked(number))
         if asked.calibration.any():
             state = "calibrating"
-            rows = self._made(planned_rows(query, asked, asked.calibration, number, "calibration", found))
+            cal = asked.calibration
+            plan = query.plan(asked.probs[cal])
+            rows = self._made(question_rows(plan, asked.items[cal], number, "calibration", resolution.rejected))
         else:
             state = "asking"
-            rows = self._planned(query, asked, number, found)
-        with self._starting(number, _too_few("budget", budget, len(pool))) as w:
-            w.start_round(number, state, last.alpha, last.threshold)
-            w.ask(rows)
+            rows = self._rest(query, asked, number, resolution)
+        self._begin(number, state, rows, last.query, notes=_too_few("budget", budget, len(pool)))
 
-    def _best(self, last: RoundRow, pool: Ints, n: int, found: Resolution) -> Ints:
+    def _best(self, last: RoundRow, query: QueryDesign, pool: Ints, n: int, resolution: Resolution) -> Ints:
         """The n items to ask about and the next-ranked ones, best first."""
         number = last.number + 1
         n = min(n + self._reserve(number), len(pool))
@@ -326,31 +332,34 @@ class Campaign:
             return pool[:0]
         self._restore(last)
         self._say(number, "select", f"{n} of {len(pool)} items")
-        candidates = self.learner.pool(pool, self.acquisition.needs, found)
-        price = self._priced(last).at(last.alpha, last.threshold).price
-        picked = self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=price)
+        candidates = self.learner.pool(pool, self.acquisition.needs, resolution)
+        picked = self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=query.price)
         return pool[checked_picks(picked, n, len(pool), type(self.acquisition).__name__)]
 
     def _priced(self, done: RoundRow) -> QueryDesign:
         """The query as the round after `done` decides by it."""
-        return self.query if self.settings.price == "cost" else priced(self.query, self.store, done.trained_through)
+        if self.settings.price == "cost":
+            return self.query
+        return priced(self.query, self.view.times(done.trained_through))
 
     def _calibrate(self, last: RoundRow) -> None:
         """Learn from D_cal how to ask the rest. Items of it that were skipped teach nothing."""
         self._say(last.number, "calibrate")
-        found = self._resolution()
-        asked = Asked.read(self.folder.asked(last.number)).widened(len(self.known.classes))
-        labels = np.asarray([found.labels.get(i, -1) for i in asked.items.tolist()], np.int64)
-        heard = asked.calibration & (labels >= 0)
-        query = self.query.at(last.alpha, last.threshold)
-        if heard.any():
-            before = next(row for row in self.store.rounds() if row.number == last.number - 1)
-            query = self._priced(before).calibrate(asked.probs[heard], labels[heard])
-        asked = replace(asked, alpha=_nan(query.alpha), threshold=_nan(query.threshold))
+        resolution = self._resolution()
+        asked = self.view.asked(last.number).widened(len(self.known.classes))
+        labels = np.asarray([resolution.labels.get(i, -1) for i in asked.items.tolist()], np.int64)
+        answered = asked.calibration & (labels >= 0)
+        query = self.query.restored(last.query)
+        if answered.any():
+            before = next(row for row in self.view.rounds() if row.number == last.number - 1)
+            query = self._priced(before).calibrate(asked.probs[answered], labels[answered])
+        state = query.state or {}
+        asked = replace(asked, alpha=_nan(state.get("alpha")), threshold=_nan(state.get("threshold")))
         asked.write(self.folder.asked(last.number))
-        rows = self._planned(query, asked, last.number, found)
+        rows = self._rest(query, asked, last.number, resolution)
         with self.store.writing() as w:
-            w.set_round(last.number, state="asking", alpha=query.alpha, threshold=query.threshold)
+            w.set_round(last.number, state="asking")
+            w.set_query(last.number, query.state)
             w.ask(rows)
 
     def _learn(self, last: RoundRow) -> None:
@@ -358,21 +367,15 @@ class Campaign:
             with self.store.writing() as w:
                 w.set_round(0, state="done")
             return
-        through = self.store.last_answer()
-        found = self._resolution(last.number, through)
-        self._say(last.number, "fit", f"{len(found.labels)} labels")
+        through = self.view.last_answer()
+        resolution = self._resolution(last.number, through)
+        self._say(last.number, "fit", f"{len(resolution.labels)} labels")
         self.prepare()
-        self.learner.fit(last.number, found, self._rng(last.number, "fit"))
+        self.learner.fit(last.number, resolution, self._rng(last.number, "fit"))
         self._say(last.number, "evaluate")
-        result = summarise(
-            self.store,
-            last,
-            labels=found.labels,
-            n_items=len(self.known.keys),
-            one=self.one,
-            score=self._score(),
-            seconds=time.monotonic() - self._began,
-        )
+        score = self.learner.score(self.view.resolution(0, 0).labels)
+        seconds = time.monotonic() - self._began
+        result = self.view.outcome(last, resolution.labels, self.item_cost, seconds=seconds, **score)
         self.learner.keep(self.folder.round(last.number))
         with self.store.writing() as w:
             w.set_round(last.number, state="done", trained_through=through, result=result)
@@ -380,24 +383,23 @@ class Campaign:
 
     # --- selecting and asking ----------------------------------------------------------------------------------
 
-    def _pool(self, found: Resolution, number: int) -> Ints:
+    def _pool(self, resolution: Resolution, number: int) -> Ints:
         """Items that can be selected for this round, lowest number first."""
         free = np.ones(len(self.known.keys), np.bool_)
-        early = self._handed_out(number)
-        unread = self.store.unreadable()
-        for taken in (found.labels, found.set_aside, found.disputed, self.store.asked_items(0), early, unread):
+        settled = (resolution.labels, resolution.set_aside, resolution.disputed)
+        for taken in (*settled, self.view.asked_items(0), self._handed_out(number), self.view.unreadable()):
             free[np.fromiter(taken, np.int64, len(taken))] = False
         return np.flatnonzero(free)
 
     def _handed_out(self, number: int) -> list[int]:
         """Items of this round that were asked ahead."""
-        return self.store.asked_items(number, "ahead")
+        return self.view.asked_items(number, "ahead")
 
     def _affordable(self, prices: Floats) -> int:
         """How many of the best items are expected to fit what is left to spend, at least one."""
         if self.stop.cost is None or not len(prices):
             return len(prices)
-        left = self.stop.cost - ledger.spent(ledger.lines(self.store))
+        left = self.stop.cost - self.view.spent()
         return max(1, int(np.searchsorted(np.cumsum(prices), left * (1 + 1e-9), side="right")))
 
     def _reserve(self, number: int, is_trimmed: bool = False) -> int:
@@ -405,10 +407,12 @@ class Campaign:
         is_last = self.stop.rounds is not None and number >= self.stop.rounds
         return 0 if is_last or is_trimmed else self.settings.ahead
 
-    def _planned(self, query: QueryDesign, asked: Asked, number: int, found: Resolution) -> list[dict[str, Any]]:
+    def _rest(self, query: QueryDesign, asked: Asked, number: int, resolution: Resolution) -> list[dict[str, Any]]:
         """The questions of a round outside D_cal, and those kept ready for the next."""
-        rows = self._made(planned_rows(query, asked, ~asked.calibration, number, "query", found))
-        return rows + self._made(ahead_rows(query, asked, number + 1, found))
+        rest, gone = ~asked.calibration, resolution.rejected
+        rows = question_rows(query.plan(asked.probs[rest]), asked.items[rest], number, "query", gone)
+        ahead = question_rows(query.plan(asked.ahead_probs), asked.ahead_items, number + 1, "ahead", gone, "reserved")
+        return self._made(rows) + self._made(ahead)
 
     def _made(self, rows: Rows) -> list[dict[str, Any]]:
         """Questions for people, some of them for several; before a transaction, which others would wait for."""
@@ -419,13 +423,20 @@ class Campaign:
                 row["wanted"] = wanted
         return listed
 
-    @contextmanager
-    def _starting(self, number: int, notes: Sequence[str]) -> Iterator[Writer]:
-        """The transaction that starts a round, and what there is to say about it."""
+    def _begin(
+        self,
+        number: int,
+        state: str,
+        rows: Sequence[dict[str, Any]],
+        query: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """The transaction that starts a round, with its first questions and what there is to say about it."""
         with self.store.writing() as w:
             for note in notes:
                 w.note(number, "note", note)
-            yield w
+            w.start_round(number, state, query)
+            w.ask(rows)
         for note in notes:
             self._say(number, "note", note)
 
@@ -433,29 +444,22 @@ class Campaign:
 
     def _resolution(self, last: int | None = None, through: int | None = None) -> Resolution:
         """What all answers come to, or those up to `through` about rounds up to `last`; the holdout left out."""
-        return resolve(self.store.heard(1, last, through), self.store.resolved_together(), self._rule)
-
-    @property
-    def _rule(self) -> Rule:
-        return self.settings.overlap.rule if self.settings.overlap else "majority"
+        return self.view.resolution(1, last, through)
 
     def _restore(self, row: RoundRow) -> None:
         if self.learner.round != row.number:
-            found = self._resolution(row.number, row.trained_through)
-            self._say(row.number, "restore", f"{len(found.labels)} labels")
+            resolution = self._resolution(row.number, row.trained_through)
+            self._say(row.number, "restore", f"{len(resolution.labels)} labels")
             self.prepare()
-            self.learner.restore(row.number, self.folder.round(row.number), found, self._rng(row.number, "fit"))
-
-    def _score(self) -> Score | None:
-        holdout = resolve(self.store.heard(0, 0), self.store.resolved_together(), self._rule)
-        return self.learner.test_score() or self.learner.score_on(holdout.labels)
+            self.learner.restore(row.number, self.folder.round(row.number), resolution, self._rng(row.number, "fit"))
 
     def _first_open_round(self) -> int:
         """Every question of the rounds before has been answered."""
-        return max((row.number for row in self.store.rounds()), default=0)
+        last = self.view.last_round()
+        return last.number if last else 0
 
     def _rng(self, number: int, step: str) -> Rng:
-        return stream(self.settings.seed, number, step)
+        return self.view.draws.rng(number, step)
 
     def _say(self, number: int, step: str, detail: str = "") -> None:
         self.watch(Step(number, step, detail))

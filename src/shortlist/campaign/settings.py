@@ -4,47 +4,69 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import InitVar, dataclass, field, fields, is_dataclass, replace
 from typing import Any, get_args
 
+from shortlist.campaign.accounting.stopping import Stopping
+from shortlist.campaign.accounting.timing import Pricing
 from shortlist.campaign.config import describe
-from shortlist.campaign.features import features_of
-from shortlist.campaign.overlap import Overlap
-from shortlist.campaign.stopping import Stopping
-from shortlist.campaign.timing import Pricing
+from shortlist.campaign.learning.learner import features_of
+from shortlist.campaign.questions.resolution import Overlap
 from shortlist.plans import QueryDesign
 from shortlist.queries.oracle import Oracle
 from shortlist.types import Acquisition, Dataset, Model, ShortlistError
 
-PARTS = {  # what a campaign calls on each of its parts, and an example for whoever passed something else
+PARTS = {  # what a campaign calls on each of its parts, and an example of one
     "dataset": (("keys", "classes", "labels", "inputs"), "Arrays(inputs, labels)"),
     "model": (("prepare", "fit", "predict", "predict_test", "save", "load"), "Scikit(estimator)"),
-    "query": (("calibrate", "at", "price", "plan", "n_cal", "cost"), "CandidateSet()"),
+    "query": (("calibrate", "restored", "state", "price", "plan", "n_cal", "cost"), "CandidateSet()"),
     "acquisition": (("select", "needs"), "Entropy()"),
     "stop": (("reason",), "Stopping(accuracy=90)"),
 }
+# whole numbers and their least; they stand in every campaign.toml, at their defaults too
 LEAST = {"initial": 1, "budget": 1, "seed": 0, "holdout": 0, "ahead": 0}
 
 
 @dataclass(frozen=True)
 class Settings:
+    """What a campaign is asked to do.
+
+    Parameters
+    ----------
+    dataset, model, query, acquisition : its parts
+    initial : how many random items are asked first, conventionally
+    budget : how many items are asked in every round after that
+    rounds : stop after so many; short for `stop=Stopping(rounds=…)`
+    seed : of everything random
+    holdout : how many random items are asked before everything else, and only measured with
+    ahead : how many next-ranked items a round keeps ready for people who would otherwise wait while a model trains
+    stop : when to end
+    overlap : which items are answered by several people
+    annotator : where answers will come from, for the record
+    price : `measured` makes lists and selects items by the seconds that people have taken so far; answers are charged
+        by the query's cost all the same
+    """
+
     dataset: Dataset
     model: Model
     query: QueryDesign
     acquisition: Acquisition
     initial: int
     budget: int
-    seed: int
-    holdout: int
-    ahead: int
-    stop: Stopping
+    rounds: InitVar[int | None] = None
+    seed: int = 0
+    holdout: int = 0
+    ahead: int = 0
+    stop: Stopping = field(default_factory=Stopping)
     overlap: Overlap | None = None
-    annotator: Mapping[str, Any] | None = None  # where answers come from, for the record
+    annotator: Mapping[str, Any] | None = None
     price: Pricing = "cost"
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, rounds: int | None) -> None:
         for name, wanted in PARTS.items():
             _check_part(name, getattr(self, name), wanted)
+        if rounds is not None:
+            object.__setattr__(self, "stop", replace(self.stop, rounds=rounds))
         for name, least in LEAST.items():
             object.__setattr__(self, name, _whole(name, getattr(self, name), least))
         self._check_sizes()
@@ -64,7 +86,7 @@ class Settings:
 
     def _check_parts(self) -> None:
         query: object = self.query
-        if self.query.threshold is not None:
+        if self.query.state is not None:
             raise ShortlistError("query: it is calibrated already; a campaign calibrates by itself, every round")
         if isinstance(query, Oracle):
             raise ShortlistError(
@@ -95,19 +117,15 @@ class Settings:
 
     @property
     def config(self) -> dict[str, Any]:
-        """What was asked for, as plain values."""
-        numbers = {name: getattr(self, name) for name in LEAST}
-        parts = {name: getattr(self, name) for name in ("dataset", "model", "query", "acquisition")}
-        plain = {name: _unnamed(getattr(self, name)) for name in ("stop", "overlap")}
-        more = {"annotator": self.annotator, "price": None if self.price == "cost" else self.price}
-        values: dict[str, Any] = describe({**numbers, **plain, **parts, **more})
-        return values
-
-
-def _unnamed(part: Any) -> Any:
-    """What there is only one kind of needs no name."""
-    described = describe(part)
-    return described and {k: v for k, v in described.items() if k != "name"}
+        """What was asked for, as plain values; what is at its default is left out, but for LEAST."""
+        asked_for = {name: getattr(self, name) for name in LEAST}
+        for f in fields(self):  # a setting that a campaign of an earlier version does not know is at its default there
+            if f.name not in LEAST and getattr(self, f.name) != f.default:
+                asked_for[f.name] = getattr(self, f.name)
+        config: dict[str, Any] = describe(asked_for)
+        for name in config.keys() & {"stop", "overlap"}:
+            del config[name]["name"]  # only one class fits there
+        return config
 
 
 def _check_part(name: str, part: Any, wanted: tuple[tuple[str, ...], str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from shortlist import __version__
-from shortlist.cli import compare, demo, export, import_, init, label, report, results, run, sets, study
+from shortlist.cli import demo, export, import_, init, label, report, results, run, sets, study
 from shortlist.types import ShortlistError
 
 HELP = """Get a classification dataset labelled for as little human effort as possible.
@@ -53,7 +53,7 @@ for verb in (
     run.run,
     report.report,
     results.results,
-    compare.compare,
+    results.compare,
     sets.sets,
     export.export,
     import_.import_,

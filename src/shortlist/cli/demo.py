@@ -5,40 +5,11 @@ from typing import Annotated
 
 import typer
 
-RECIPE = """
-name = "demo"
-initial = {initial}
-budget = {budget}
-rounds = 8
-seeds = [0, 1, 2]
-model = "scikit"
-{dataset}
-
-[queries]
-CQ = "conventional"
-CSQ = {{ name = "candidate_set", n_cal = {n_cal} }}
-
-[acquisitions]
-Rand = "random"
-Ent = "entropy"
-"Cost(Ent)" = {{ name = "cost_aware", inner = "entropy", d = 0.3 }}
-
-[[runs]]
-queries = ["CQ", "CSQ"]
-acquisitions = ["Rand", "Ent"]
-
-[[runs]]
-queries = ["CSQ"]
-acquisitions = ["Cost(Ent)"]
-"""
-SIZES = {
-    "digits": {"dataset": 'dataset = "digits"', "initial": 50, "budget": 120, "n_cal": 40},
-    "glyphs": {
-        "dataset": 'dataset = { name = "glyphs", classes = 100, items = 5000 }',
-        "initial": 300,
-        "budget": 500,
-        "n_cal": 100,
-    },
+RECIPE = Path(__file__).with_name("demo.toml").read_text("utf-8")
+GLYPHS = {"name": "glyphs", "classes": 100, "items": 5000}
+CHANGES = {  # to the recipe
+    "digits": {},
+    "glyphs": {"dataset": GLYPHS, "initial": 300, "budget": 500, "queries": {"CSQ": {"n_cal": 100}}},
 }
 
 
@@ -57,10 +28,10 @@ def demo(
     import tomllib
 
     from shortlist.cli.run import run_recipe
-    from shortlist.experiments.recipes import parse_recipe
+    from shortlist.recipes.recipe import merged, parse_recipe
     from shortlist.types import ShortlistError
 
-    if dataset not in SIZES:
-        raise ShortlistError(f"--dataset: {dataset!r} is none of {', '.join(SIZES)}")
-    recipe = parse_recipe(tomllib.loads(RECIPE.format(**SIZES[dataset])), "demo")
+    if dataset not in CHANGES:
+        raise ShortlistError(f"--dataset: {dataset!r} is none of {', '.join(CHANGES)}")
+    recipe = parse_recipe(merged(tomllib.loads(RECIPE), CHANGES[dataset]), "demo")
     run_recipe(recipe, out / dataset, data=None, workers=jobs)

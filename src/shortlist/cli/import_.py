@@ -5,16 +5,14 @@ from typing import Annotated
 
 import typer
 
+from shortlist.campaign.formats import ENDINGS
+from shortlist.cli.export import FormatName
+
 
 def import_(
     folder: Annotated[Path, typer.Argument(help="A campaign.")],
-    file: Annotated[
-        Path, typer.Argument(help="Labels: .csv, .jsonl, .parquet, .json (Label Studio) or .doccano.jsonl.")
-    ],
-    format: Annotated[
-        str | None,
-        typer.Option(help="csv, jsonl, parquet, label-studio, doccano or spreadsheet. (Default: by the ending.)"),
-    ] = None,
+    file: Annotated[Path, typer.Argument(help=f"Labels: {ENDINGS}.")],
+    format: FormatName = None,
     person: Annotated[
         str | None, typer.Option(help="In whose name. (Default: as the file says, or else import.)")
     ] = None,
@@ -32,13 +30,10 @@ def import_(
 
     Example: shortlist import my-campaign labels.csv --person ana
     """
-    from shortlist.campaign.folder import Folder
     from shortlist.campaign.formats.import_ import import_labels, read_labels
-    from shortlist.campaign.store import Store
 
     rows = read_labels(file, format)
-    with Store(Folder(folder).database) as store:
-        done = import_labels(store, rows, person=person, overwrite=overwrite, skip_unknown=skip_unknown)
+    done = import_labels(folder, rows, person=person, overwrite=overwrite, skip_unknown=skip_unknown)
     print(f"{done.written} labels imported: {folder}")
     for n, what in ((done.same, "had that label"), (done.kept, "keep what people said"), (done.unknown, "are unknown")):
         if n:

@@ -8,7 +8,7 @@ import typer
 from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
-    from shortlist.experiments.new_dataset import NewDataset
+    from shortlist.recipes.starter import NewDataset
 
 FITS = {  # which options go with which kind of data
     "images": {"classes", "keys", "folder_labels"},
@@ -52,57 +52,44 @@ def init(
 
     Example: shortlist init pets --images photos --classes classes.txt
     """
-    from shortlist.experiments.new_campaign import campaign_toml, new_model, refuse_written, write_campaign
+    import tomllib
 
-    given = {"text": text, "key": key, "label": label, "keys": keys, "folder_labels": folder_labels or None}
+    from shortlist.recipes.starter import campaign_toml, new_model, refuse_written, write_campaign
+
+    options = {"text": text, "key": key, "label": label, "keys": keys, "folder_labels": folder_labels or None}
     refuse_written(folder, force=force)
     places = {"images": images, "table": table, "features": features}
-    data = _data(folder, places, {"classes": classes, **given}, encoder=model is not None and model != "scikit")
+    data = _data(folder, places, {"classes": classes, **options}, encoder=model is not None and model != "scikit")
     chosen = new_model(data.dataset, model)
     path = write_campaign(folder, campaign_toml(folder, data, chosen))
     _tell(data, chosen.words)
-    print(first_answers(path))
+    asked = tomllib.loads(path.read_text("utf-8"))
+    measure = f"{asked['holdout']:,} to measure with and " if asked["holdout"] else ""
+    print(f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them")
     print(f"written: {path} (read it: every setting has a comment)\nnext: shortlist label {folder}")
 
 
 def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any], *, encoder: bool) -> NewDataset:
     """What was pointed at, looked at."""
-    from shortlist.experiments.new_dataset import LARGE, SMALL, new_features, new_images, new_table
+    from shortlist.datasets.table import column_names
+    from shortlist.recipes.starter import LARGE, SMALL, new_features, new_images, new_table
 
-    kind, place = _kind(places)
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given.keys() - FITS[kind]:
+    pointed_at = [(kind, place) for kind, place in places.items() if place is not None]
+    if len(pointed_at) != 1:
+        raise ShortlistError("init: give one of --images DIR, --table FILE and --features FILE")
+    kind, place = pointed_at[0]
+    chosen = {name: value for name, value in options.items() if value is not None}
+    for name in chosen.keys() - FITS[kind]:
         kinds = " or ".join(f"--{other}" for other, fitting in FITS.items() if name in fitting)
         raise ShortlistError(f"--{name.replace('_', '-')} goes with {kinds}, not with --{kind}")
     if kind == "images":
-        return new_images(folder, place, size=LARGE if encoder else SMALL, **given)
+        return new_images(folder, place, size=LARGE if encoder else SMALL, **chosen)
     if kind == "features":
-        return new_features(folder, place, **given)
-    if "text" not in given:
-        raise ShortlistError(f"--table: which column do people read? give --text COLUMN; {place} has {_columns(place)}")
-    return new_table(folder, place, **given)
-
-
-def _kind(places: dict[str, Path | None]) -> tuple[str, Path]:
-    given = [(kind, place) for kind, place in places.items() if place is not None]
-    if len(given) != 1:
-        raise ShortlistError("init: give one of --images DIR, --table FILE and --features FILE")
-    return given[0]
-
-
-def _columns(place: Path) -> str:
-    from shortlist.datasets.table import column_names
-
-    return ", ".join(column_names(place))
-
-
-def first_answers(path: Path) -> str:
-    """How much is asked before there are lists, from what was written."""
-    import tomllib
-
-    asked = tomllib.loads(path.read_text("utf-8"))
-    measure = f"{asked['holdout']:,} to measure with and " if asked["holdout"] else ""
-    return f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them"
+        return new_features(folder, place, **chosen)
+    if "text" not in chosen:
+        columns = ", ".join(column_names(place))
+        raise ShortlistError(f"--table: which column do people read? give --text COLUMN; {place} has {columns}")
+    return new_table(folder, place, **chosen)
 
 
 def _tell(data: NewDataset, model: str) -> None:
@@ -113,4 +100,4 @@ def _tell(data: NewDataset, model: str) -> None:
     known = int((data.dataset.labels >= 0).sum())
     names = list(data.dataset.classes)
     some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    print(f"{data.found}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model}")
+    print(f"{data.summary}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model}")

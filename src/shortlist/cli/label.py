@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from shortlist.system.extras import require
 from shortlist.types import ShortlistError
 
 DEMO = Path("runs/label-demo")
@@ -30,17 +31,20 @@ def label(
 
     Example: shortlist label birds
     """
-    _require()
-    folder = _demo(kind, folder) if demo else folder
+    require("fastapi", "uvicorn", "jinja2", "argon2", extra="web")
+    if demo:
+        from shortlist.recipes.starter import demo_campaign
+
+        folder = demo_campaign(folder or DEMO.with_name(f"{DEMO.name}-{kind}"), kind).parent
     if folder is None:
         raise ShortlistError("label: name a campaign's folder, or --demo for one that needs no data")
     if password:
         _set_password(folder)
         return
-    from shortlist.experiments.live import control_share, live_campaign
+    from shortlist.recipes.build import control_share, open_campaign
     from shortlist.web.serve import serve
 
-    with live_campaign(folder) as campaign:
+    with open_campaign(folder) as campaign:
         control = control_share(folder)
         serve(campaign, worker=command(folder), host=host, port=port, browser=browser, control=control)
 
@@ -52,11 +56,11 @@ def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign t
 
     Example: shortlist work birds
     """
-    from shortlist.experiments.live import live_campaign, use_known
-    from shortlist.web.worker import apart
-    from shortlist.web.worker import work as go_on
+    from shortlist.recipes.build import open_campaign, use_known
+    from shortlist.web.service.worker import apart
+    from shortlist.web.service.worker import work as go_on
 
-    go_on(lambda watch: live_campaign(folder, watch, growing=False), sys.stdin, apart(sys.stdout), use_known)
+    go_on(lambda watch: open_campaign(folder, watch, growing=False), sys.stdin, apart(sys.stdout), use_known)
 
 
 def command(folder: Path) -> list[str]:
@@ -64,29 +68,12 @@ def command(folder: Path) -> list[str]:
     return [sys.executable, "-c", "from shortlist.cli import main; main()", "work", str(folder)]
 
 
-def _demo(kind: Literal["digits", "glyphs"], folder: Path | None) -> Path:
-    from shortlist.experiments.new_campaign import demo_campaign
-
-    home = folder or DEMO.with_name(f"{DEMO.name}-{kind}")
-    demo_campaign(home, kind)
-    return home
-
-
-def _require() -> None:
-    from shortlist.datasets.extra import require
-
-    for module in ("fastapi", "uvicorn", "jinja2", "argon2"):
-        require(module, extra="web")
-
-
 def _set_password(folder: Path) -> None:
     from shortlist.web.people.people import People
     from shortlist.web.serve import first_owner
 
     people = People(folder)
-    first_owner(people, must_have_password=None)
-    owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
-    name = typer.prompt("name", default=owner)
+    name = typer.prompt("name", default=first_owner(people, must_have_password=None))
     chosen = typer.prompt("password", hide_input=True, confirmation_prompt=True)
     if people.person(name) is None:
         people.add(name, "owner", chosen)

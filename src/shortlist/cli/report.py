@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from shortlist.system.extras import require
+
+NEEDED = ("polars", "altair", "vl_convert")  # by a page and by figures, not by a campaign
+
 
 def report(
     folders: Annotated[list[Path], typer.Argument(help="Campaigns, or folders that hold some.")],
@@ -20,21 +24,29 @@ def report(
 
     Example: shortlist report runs/demo
     """
-    from shortlist.experiments.folders import find_campaigns
+    from shortlist.campaign.storage.folder import find_campaigns
+
+    require(*NEEDED, extra="report")
+    from shortlist.experiments.figures import save_all
+    from shortlist.experiments.method_names import by_subject, grouped
+    from shortlist.measures import read
 
     campaigns = find_campaigns(folders)
     tell(campaigns, out or folders[0] / "report.html")
-    if figures is not None:
-        _draw(campaigns, figures)
+    if figures is None:
+        return
+    subjects = by_subject([read(campaign) for campaign in campaigns])
+    for name, records in subjects.items():  # those of several datasets in a folder each
+        for path in save_all(grouped(records), figures if len(subjects) == 1 else figures / name.replace("/", "-")):
+            print(f"figure: {path}")
 
 
 def tell(campaigns: Sequence[Path], out: Path) -> None:
     """The page, and the table on the terminal."""
     from rich.console import Console
 
-    from shortlist.experiments.headline import money_line
     from shortlist.experiments.report import write_report
-    from shortlist.experiments.tables import terminal_table
+    from shortlist.experiments.tables import money_line, terminal_table
     from shortlist.measures import read
 
     with Console(stderr=True).status("writing the report"):
@@ -43,15 +55,3 @@ def tell(campaigns: Sequence[Path], out: Path) -> None:
     console.print(terminal_table(records))
     console.print(money_line(records), style="bold", highlight=False)
     console.print(f"report: {out}", highlight=False, soft_wrap=True)
-
-
-def _draw(campaigns: Sequence[Path], folder: Path) -> None:
-    """The figures as files; those of several datasets in a folder each."""
-    from shortlist.experiments.figures import save_all
-    from shortlist.experiments.labels import by_subject, grouped
-    from shortlist.measures import read
-
-    subjects = by_subject([read(campaign) for campaign in campaigns])
-    for name, records in subjects.items():
-        for path in save_all(grouped(records), folder if len(subjects) == 1 else folder / name.replace("/", "-")):
-            print(f"figure: {path}")

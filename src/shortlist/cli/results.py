@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from shortlist.cli.report import NEEDED
+from shortlist.system.extras import require
 
 
 def results(
@@ -18,10 +22,40 @@ def results(
 
     Example: shortlist results runs/cifar100 -o results/cifar100.parquet
     """
-    from shortlist.experiments.folders import find_campaigns
-    from shortlist.experiments.results import write_results
+    require("pyarrow", extra="report")
+    from shortlist.campaign.storage.folder import find_campaigns
+    from shortlist.experiments.result_files import write_results
 
     files = [path for path in sources if path.is_file()]
     folders = [path for path in sources if not path.is_file()]
     rows = write_results([*find_campaigns(folders), *files], out)
     print(f"{rows} rows in all: {out}")
+
+
+def compare(
+    files: Annotated[list[Path], typer.Argument(help="Files of results, or folders that hold some.")],
+    into: Annotated[
+        Path | None, typer.Option(help="A page with marks for the results. (Default: they are printed here.)")
+    ] = None,
+    figures: Annotated[Path | None, typer.Option(help="Also write the figures as SVG into this folder.")] = None,
+) -> None:
+    """Put results beside the paper's: tables as Markdown, and figures.
+
+    With --into, what stands between <!-- results: begin --> and <!-- results: end --> is replaced.
+
+    Example: shortlist compare results --into README.md --figures docs/images
+    """
+    require("pyarrow", *NEEDED, extra="report")
+    from shortlist.experiments.paper import MAIN, block, draw, left_out, write_block
+    from shortlist.experiments.result_files import read_results
+
+    rows = read_results(files)
+    drawn = [] if figures is None else draw([row for row in rows if row["recipe"] == MAIN], figures, MAIN)
+    home = into.parent if into else Path()
+    made = block(rows, [Path(os.path.relpath(path, home)).as_posix() for path in drawn])
+    if into is None:
+        print(made)
+    else:
+        print(f"{into}: {'written' if write_block(into, made) else 'nothing has changed'}")
+    if others := left_out(rows):
+        print(f"not shown, for the paper has none such: {', '.join(others)}")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from shortlist.experiments.recipes import Recipe
-
-DRAWING = ("polars", "altair", "vl_convert")  # what a report needs and a campaign does not
+    from shortlist.recipes.recipe import Recipe
 
 
 def run(
@@ -41,7 +40,10 @@ def run(
 
     Example: shortlist run recipes/text.toml --data data
     """
-    from shortlist.experiments.recipes import changed, folder_name, read_recipe, setting, smoke_recipe
+    from rich.console import Console
+
+    from shortlist.experiments.sweep import MADE_UP, data_or_example
+    from shortlist.recipes.recipe import changed, folder_name, read_recipe, setting, smoke_recipe
 
     found, where = read_recipe(recipe), str(recipe)
     if smoke:
@@ -49,43 +51,35 @@ def run(
     for text in set_ or []:
         found = changed(found, {"name": f"{found.name}-{text.replace(' ', '')}", **setting(text)}, where)
     if seeds is not None:
-        found = changed(found, {"seeds": _numbers(seeds), "seed": None}, where)
+        found = changed(found, {"seeds": whole_numbers("--seeds", seeds, "0,1,2"), "seed": None}, where)
     folder = out or Path("runs") / folder_name(found.name)
     if smoke:
-        found, data = _data_or_example(found, data, folder)
+        say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
+        found, data = data_or_example(found, data, folder / MADE_UP, say)
     run_recipe(found, folder, data=data, workers=jobs, only=only or [], report=report)
 
 
-def _numbers(text: str) -> list[int]:
+def whole_numbers(option: str, text: str, example: str) -> list[int]:
+    """What an option lists."""
     from shortlist.types import ShortlistError
 
     try:
-        return [int(s) for s in text.split(",")]
+        return [int(number) for number in text.split(",")]
     except ValueError:
-        raise ShortlistError(f"--seeds: {text!r} is not a list of whole numbers such as 0,1,2") from None
-
-
-def _data_or_example(recipe: Recipe, data: Path | None, out: Path) -> tuple[Recipe, Path | None]:
-    from rich.console import Console
-
-    from shortlist.experiments.made_up import FOLDER, data_or_example
-
-    console = Console(stderr=True)
-
-    def say(words: str) -> None:
-        console.print(words, highlight=False, soft_wrap=True)
-
-    return data_or_example(recipe, data, out / FOLDER, say)
+        raise ShortlistError(f"{option}: {text!r} is not a list of whole numbers such as {example}") from None
 
 
 def run_recipe(
     recipe: Recipe, out: Path, *, data: Path | None, workers: int, only: Sequence[str] = (), report: bool = True
 ) -> None:
-    """Every campaign, then the table and the report."""
+    """Every campaign, then the report, or the table alone where none is wanted or nothing can draw it."""
     from rich.console import Console
 
-    from shortlist.experiments.recipes import chosen, jobs
+    from shortlist.cli.report import NEEDED, tell
     from shortlist.experiments.sweep import sweep
+    from shortlist.experiments.tables import terminal_table
+    from shortlist.measures import read
+    from shortlist.recipes.recipe import chosen, jobs
 
     everything, console = jobs(recipe, out), Console(stderr=True)
     try:
@@ -94,22 +88,14 @@ def run_recipe(
         console.print("stopped; the same command goes on from here", highlight=False)
         raise typer.Exit(130) from None
     begun = [job.folder for job in everything if (job.folder / "campaign.db").exists()]  # also by other commands
-    _tell(begun, out, report)
-
-
-def _tell(campaigns: Sequence[Path], out: Path, report: bool) -> None:
-    """The report, or the table alone where none is wanted or nothing can draw it."""
-    from rich.console import Console
-
-    from shortlist.cli.report import tell
-    from shortlist.experiments.tables import terminal_table
-    from shortlist.measures import read
-
-    missing = next((name for name in DRAWING if find_spec(name) is None), None)
+    missing = next((name for name in NEEDED if find_spec(name) is None), None)
     if report and not missing:
-        tell(campaigns, out / "report.html")
+        tell(begun, out / "report.html")
         return
     console = Console()
-    console.print(terminal_table([read(folder) for folder in campaigns]))
-    why = f"{missing} is not installed here; the report can be made elsewhere" if missing else "the report can be made"
-    console.print(f"{why}: shortlist report {out}", highlight=False, soft_wrap=True)
+    console.print(terminal_table([read(folder) for folder in begun]))
+    line = f"the report can be made: shortlist report {out}"
+    if missing:
+        install = "pip install 'shortlist-al[report]'"
+        line = f"no report: {missing} is not installed; run: {install}, then: shortlist report {out}"
+    console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -5,21 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from shortlist.web.study.results import Results
-    from shortlist.web.study.store import StudyStore
-    from shortlist.web.study.table import Table
+from shortlist.cli.run import whole_numbers
+from shortlist.system.extras import require
+from shortlist.types import ShortlistError
 
-COLUMNS = (
-    "Options",
-    "People",
-    "Total\ntime, s",
-    "Seconds a\nquestion",
-    "Right\n%",
-    "Paper:\ntotal, s",
-    "a\nquestion",
-    "right\n%",
-)
+if TYPE_CHECKING:
+    from shortlist.study.results import Table
+    from shortlist.study.store import StudyStore
 
 
 def study(
@@ -27,7 +19,7 @@ def study(
     images: Annotated[Path | None, typer.Option(help="Images to show: a folder with a folder for every class.")] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Show built-in drawings of signs instead.")] = False,
     items: Annotated[
-        int | None, typer.Option(help="How many everybody answers. (Default: 20, as in the paper.)")
+        int | None, typer.Option(help="How many images each person answers. (Default: 20, as in the paper.)")
     ] = None,
     groups: Annotated[
         str | None, typer.Option(help="How many options each group chooses from. (Default: 4,8,16,32.)")
@@ -37,61 +29,49 @@ def study(
         typer.Option(help="Wrong options: the likeliest by these probabilities, .npy (images, classes), not any."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="For what is drawn at random. (Default: 0.)")] = None,
-    host: Annotated[str, typer.Option(help="Address to serve at; 0.0.0.0 is for everybody around.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="Address to serve at; 0.0.0.0 lets other machines in.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes any that is free.")] = 8020,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the first page.")] = True,
     table: Annotated[
         bool, typer.Option("--table", help="Show the results and write study.html, study.csv and cost.toml instead.")
     ] = False,
 ) -> None:
-    """Measure how long people take: the paper's user study as a page that anybody can take part in.
+    """Measure how long people take: the paper's user study as a page to take part in.
 
-    Everybody names the same images, each group choosing from its own number of options, the truth always among them.
+    All people name the same images, each group choosing from its own number of options, the truth always among them.
     Ends in the paper's table and in a cost model that a campaign can price by. Stop and start it as you like.
 
     Example: shortlist study runs/study --images photos
     """
-    from shortlist.datasets.extra import require
-    from shortlist.web.study.folder import open_study
+    require("fastapi", "uvicorn", "jinja2", extra="web")
+    from shortlist.study.store import StudyStore, open_study
 
-    for module in ("fastapi", "uvicorn", "jinja2"):
-        require(module, extra="web")
     if table:
-        tell(_there(folder), folder)
+        tell(StudyStore(folder / "study.db"), folder)
         return
-    store = open_study(folder, _given(images, demo, items, groups, probs, seed))
+    store = open_study(folder, _settings(images, demo, items, groups, probs, seed))
     store.close()
     _serve(folder, host, port, browser)
 
 
-def _given(
+def _settings(
     images: Path | None, demo: bool, items: int | None, groups: str | None, probs: Path | None, seed: int | None
 ) -> dict[str, Any]:
-    """The settings that were said; what was not said stays as it is, or as in the paper."""
-    from shortlist.types import ShortlistError
-    from shortlist.web.study.folder import DEMO
+    """The settings on the command line; others stay as they are, or as in the paper."""
+    from shortlist.study.store import DEMO
 
     if images and demo:
         raise ShortlistError("--images and --demo: give one of them")
     if probs and not images:
         raise ShortlistError("--probs: they are of the images of a folder; give --images too")
-    found = {
+    settings = {
         "dataset": {"name": "image_folder", "folder": str(images.resolve())} if images else DEMO if demo else None,
         "items": items,
-        "groups": None if groups is None else _numbers(groups),
+        "groups": None if groups is None else whole_numbers("--groups", groups, "4,8,16,32"),
         "probs": None if probs is None else str(probs.resolve()),
         "seed": seed,
     }
-    return {key: value for key, value in found.items() if value is not None}
-
-
-def _numbers(text: str) -> list[int]:
-    from shortlist.types import ShortlistError
-
-    try:
-        return [int(k) for k in text.split(",")]
-    except ValueError:
-        raise ShortlistError(f"--groups: {text!r} is not a list of whole numbers such as 4,8,16,32") from None
+    return {key: value for key, value in settings.items() if value is not None}
 
 
 # --- serving ---------------------------------------------------------------------------------------------------
@@ -104,17 +84,24 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
 
     import uvicorn
 
-    from shortlist.web.serve import address, config, hosts_of, listening
-    from shortlist.web.study.app import study_app
+    from shortlist.study.app import study_app
+    from shortlist.web.serve import address, config, hosts_of, is_local, listening
 
     with listening(host, port) as heard:
         app = study_app(folder, hosts_of(host))
         store: StudyStore = app.state.store
         place = address(host, heard)
-        _announce(store, folder, host, f"{place}/")
+        settings, done = store.config(), len(store.sessions())
+        groups = ", ".join(map(str, settings["groups"]))
+        print(f"study: {folder}: {settings['items']} images, groups of {groups} options; finished: {done}")
+        print(f"take part: {place}/")
+        print(f"results:   {place}/results?token={store.fact('token')}")
+        if not is_local(host):
+            print("note: everyone who reaches this address can take part; the results need the link above, so keep it")
+        print("Ctrl-C stops it; the same command goes on.", flush=True)
         if browser:
             threading.Timer(0.5, webbrowser.open, [place]).start()
-        with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on once it has let everybody finish
+        with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on once open requests are answered
             uvicorn.Server(config(app)).run(sockets=[heard])
     if store.sessions():
         tell(store, folder)
@@ -122,47 +109,35 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
         print(f"stopped; the same command goes on from here: shortlist study {folder}")
 
 
-def _announce(store: StudyStore, folder: Path, host: str, address: str) -> None:
-    from shortlist.web.serve import is_local
-
-    config, done = store.config(), len(store.sessions())
-    groups = ", ".join(map(str, config["groups"]))
-    print(f"study: {folder}: {config['items']} images, groups of {groups} options; finished: {done}")
-    print(f"take part: {address}")
-    print(f"results:   {address}results?token={store.fact('token')}")
-    if not is_local(host):
-        print("note: whoever reaches this address can take part; the results need the link above, so keep it")
-    print("Ctrl-C stops it; the same command goes on.", flush=True)
-
-
 # --- the table -------------------------------------------------------------------------------------------------
-
-
-def _there(folder: Path) -> StudyStore:
-    from shortlist.web.study.store import StudyStore
-
-    return StudyStore(folder / "study.db")
 
 
 def tell(store: StudyStore, folder: Path) -> None:
     """The results here and as files."""
     from rich.console import Console
 
-    from shortlist.web.study.results import EVERYBODY, RULE, cost_line, results, sentences, who
+    from shortlist.study.app import standalone
+    from shortlist.study.results import EVERYBODY, RULE, answers_csv, cost_line, cost_toml, results_of, sentences, who
+    from shortlist.system.files import write_text
 
-    found, console = results(store), Console()
-    console.print(f"{who(found)}.", highlight=False)
-    for title, table in ((RULE, found.ruled), (EVERYBODY, found.everybody)):
+    results, console = results_of(store), Console()
+    console.print(f"{who(results)}.", highlight=False)
+    for title, table in ((RULE, results.ruled), (EVERYBODY, results.everybody)):
         if table.groups:
             console.print()
             console.print(_terminal_table(table, title))
             for sentence in sentences(table):
                 console.print(sentence, highlight=False)
     console.print()
-    _write(store, found, folder)
-    if found.ruled.fit:
+    files = {"study.html": standalone(results, folder.resolve().name), "study.csv": answers_csv(store)}
+    if results.ruled.fit:
+        files["cost.toml"] = cost_toml(results.ruled.fit)
+    for name, text in files.items():
+        write_text(folder / name, text)
+        print(f"{folder / name}")
+    if results.ruled.fit:
         console.print("\nunder \\[query] in campaign.toml:", highlight=False)
-        console.print(cost_line(found.ruled.fit), style="bold", highlight=False, soft_wrap=True, markup=False)
+        console.print(cost_line(results.ruled.fit), style="bold", highlight=False, soft_wrap=True, markup=False)
 
 
 def _terminal_table(table: Table, title: str) -> Any:
@@ -170,25 +145,12 @@ def _terminal_table(table: Table, title: str) -> Any:
     from rich import box
     from rich.table import Table as RichTable
 
-    from shortlist.web.study.results import cells, paper_cells
+    from shortlist.study.results import HEADER, cells, paper_cells
 
     shown = RichTable(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False, title=title, title_justify="left")
-    for name in COLUMNS:
+    for name in (*HEADER, "Paper: total, s", "a question", "right, %"):
         shown.add_column(name, justify="right")
     for group in table.groups:
         row = (*cells(group), *paper_cells(group.options))
         shown.add_row(*(cell.replace(" ± ", "±") for cell in row))
     return shown
-
-
-def _write(store: StudyStore, found: Results, folder: Path) -> None:
-    from shortlist.web.study.folder import write_whole
-    from shortlist.web.study.pages import standalone
-    from shortlist.web.study.results import answers_csv, cost_toml
-
-    files = {"study.html": standalone(found, folder.resolve().name), "study.csv": answers_csv(store)}
-    if found.ruled.fit:
-        files["cost.toml"] = cost_toml(found.ruled.fit)
-    for name, text in files.items():
-        write_whole(folder / name, text)
-        print(f"{folder / name}")

@@ -1,7 +1,7 @@
 """ProbCover's picks one after another without waiting for the host.
 
 A pick is a few dozen small kernels, and launching them takes many times longer than they do. So some picks are captured
-as a CUDA graph that is played until there are enough: what they read and write stays where it is.
+as a CUDA graph that is replayed until there are enough: what they read and write stays where it is.
 """
 
 from __future__ import annotations

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import json
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.deferred import Deferred
-from shortlist.datasets.name_file import NameFile
 from shortlist.types import Array, Ints, Kind, ShortlistError
+
+# --- inputs that are read when they are first used -------------------------------------------------------------
+
+
+class Deferred:
+    """Images whose shape is known before their pixels are: keys and labels need not wait for them. Read once."""
+
+    dtype = np.dtype(np.uint8)
+
+    def __init__(self, read: Callable[[], Any], shape: tuple[int, ...]) -> None:
+        self.shape, self._read = shape, cache(read)
+        self._lock = threading.Lock()  # four pictures that are asked for at once are one reading
+
+    @property
+    def values(self) -> Any:
+        with self._lock:
+            return self._read()
+
+
+# --- the record ------------------------------------------------------------------------------------------------
+
 
 Cells: TypeAlias = Ints | list[str | None]  # labels as given: class indices (-1 missing), or names (None missing)
 
@@ -22,7 +44,17 @@ class Arrays:
 
     `inputs` say by their shape what they are: numbers (N, D), dense or sparse, are features; uint8 (N, H, W) or
     (N, H, W, 3) are images; strings are texts. Labels are class indices (-1: not known) or class names (None or
-    "": not known). Classes are names, or a file of them.
+    "": not known). Classes are names, or a file of them. Lists, pandas and polars are taken wherever an array is.
+
+    Parameters
+    ----------
+    inputs : N rows, as above.
+    labels : (N,) indices or names; None: nothing is labelled.
+    classes : names of the classes, or a file of them; None: those that occur in the labels.
+    keys : (N,) stable names of the items; None: "0", "1", ...
+    features : (N, F) self-supervised features, for methods that compare items.
+    test_inputs, test_labels : a test split, to measure accuracy on.
+    name : what reports call the dataset.
 
     >>> letters = Arrays(["alpha", "beta", "Athens"], ["greek", None, "city"], keys=["a", "b", "c"])
     >>> letters.kind, letters.classes, letters.labels
@@ -32,8 +64,10 @@ class Arrays:
     >>> Arrays([[0.5], [1.0]], ["x", "y"], keys=["a", "a"])
     Traceback (most recent call last):
     ...
-    shortlist.types.ShortlistError: keys: rows 0 and 1 (counting from 0) both have the key 'a'
+    shortlist.types.ShortlistError: keys: row 0 and row 1 (counting from 0) are both the key 'a'
     """
+
+    _settings: dict[str, object] | None = None
 
     def __init__(
         self,
@@ -89,8 +123,13 @@ class Arrays:
             raise ShortlistError(
                 f"positions: {chosen.dtype} given; they have to be whole numbers (of a mask, np.flatnonzero)"
             )
+        inputs = self._inputs
+        if isinstance(inputs, Deferred):  # rows of what was not read yet are not read yet either
+            rows: Any = Deferred(lambda: inputs.values[chosen], (len(chosen), *inputs.shape[1:]))
+        else:
+            rows = inputs[chosen]
         return Arrays(
-            taken(self, chosen),
+            rows,
             self.labels[chosen],
             classes=self.classes,
             keys=[self.keys[i] for i in chosen],
@@ -105,8 +144,18 @@ class Arrays:
         known = self.labels >= 0
         return self if known.all() else self.subset(np.flatnonzero(known))
 
+    def _rebuilt_from(self, **settings: object) -> None:
+        """What a recipe says to get this dataset again; None is left out, since TOML has no null."""
+        self._settings = {
+            setting: str(value) if isinstance(value, Path) else value
+            for setting, value in settings.items()
+            if value is not None
+        }
+
     def spec(self) -> dict[str, object]:
-        """What a recipe says of this dataset. Other sources can be rebuilt from theirs; this one only described."""
+        """What a recipe says of this dataset. Items that were in memory are only described."""
+        if self._settings:
+            return {"name": self.name, **self._settings}
         tests = 0 if self.test_labels is None else len(self.test_labels)
         return {"name": self.name, "items": len(self), "test_items": tests}
 
@@ -116,42 +165,35 @@ class Arrays:
 
 def as_inputs(inputs: Any, *, field: str) -> Any:
     """Something with a shape and a type whose rows an int64 array can pick."""
-    if hasattr(inputs, "tocsr"):  # scipy sparse, told by its method so that scipy is not imported for it
-        stored = inputs.tocsr()
-    elif isinstance(inputs, (list, tuple)) and any(isinstance(row, str) for row in inputs):
-        stored = as_objects(inputs)  # np.asarray would pad every text to the longest
-    elif isinstance(inputs, Deferred):
-        stored = inputs
+    if isinstance(inputs, (list, tuple)) and any(isinstance(row, str) for row in inputs):
+        stored: Any = np.empty(len(inputs), object)  # np.asarray would pad every text to the longest
+        stored[:] = inputs
     else:
         stored = as_array(inputs, field=field)
     if not stored.shape or stored.shape[0] == 0:
         raise ShortlistError(f"{field}: there are no items")
-    if kind_of(stored, field=field) == "texts":
-        return as_texts(stored, field=field)
-    if kind_of(stored, field=field) == "features":
+    kind = kind_of(stored, field=field)
+    if kind == "features":
         refuse_not_finite(stored, field=field)
+    if kind == "texts":
+        stored = stored.astype(object)
+        for row, text in enumerate(stored):
+            if not isinstance(text, str):
+                raise wrong_row(field, row, f"{text!r} is not a text")
     return stored
 
 
-def as_array(rows: Any, *, field: str) -> npt.NDArray[Any]:
+def as_array(rows: Any, *, field: str) -> Any:
+    if hasattr(rows, "tocsr"):  # scipy sparse, told by its method so that scipy is not imported for it
+        return rows.tocsr()
     try:
-        return np.asarray(rows)
+        return rows if isinstance(rows, Deferred) else np.asarray(rows)
     except (ValueError, TypeError) as error:
         raise ShortlistError(f"{field}: the rows do not make an array: {error}") from error
 
 
-def as_objects(rows: Sequence[Any]) -> npt.NDArray[np.object_]:
-    stored = np.empty(len(rows), object)
-    stored[:] = rows
-    return stored
-
-
 def kind_of(inputs: Any, *, field: str) -> Kind:
-    """What the inputs are, from their shape and type.
-
-    >>> kind_of(np.zeros((2, 28, 28), np.uint8), field="inputs")
-    'images'
-    """
+    """What the inputs are, from their shape and type."""
     shape, dtype = inputs.shape, inputs.dtype
     if len(shape) == 1 and dtype.kind in "OUT":
         return "texts"
@@ -168,12 +210,8 @@ def described(inputs: Any) -> str:
     return f"an array of shape {tuple(map(int, inputs.shape))} and type {inputs.dtype}"
 
 
-def as_texts(rows: npt.NDArray[Any], *, field: str) -> npt.NDArray[np.object_]:
-    texts = rows.astype(object)
-    for row, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise ShortlistError(f"{field}, row {row} (counting from 0): {text!r} is not a text")
-    return texts
+def wrong_row(field: str, row: Any, what: str) -> ShortlistError:
+    return ShortlistError(f"{field}, row {row} (counting from 0): {what}")
 
 
 def refuse_not_finite(features: Any, *, field: str) -> None:
@@ -184,11 +222,11 @@ def refuse_not_finite(features: Any, *, field: str) -> None:
         return
     where = np.argwhere(~np.isfinite(values))[0]
     row = np.searchsorted(features.indptr, where[0], side="right") - 1 if sparse else where[0]
-    raise ShortlistError(f"{field}, row {row} (counting from 0): holds {values[tuple(where)]}, which is not a number")
+    raise wrong_row(field, row, f"holds {values[tuple(where)]}, which is not a number")
 
 
 def as_features(features: Any, n: int) -> Array:
-    stored = features.tocsr() if hasattr(features, "tocsr") else as_array(features, field="features")
+    stored = as_array(features, field="features")
     if len(stored.shape) != 2 or stored.dtype.kind not in "biuf":
         raise ShortlistError(f"features: {described(stored)} is not numbers (N, F)")
     if stored.shape[0] != n:
@@ -197,67 +235,31 @@ def as_features(features: Any, n: int) -> Array:
     return stored
 
 
-def taken(dataset: Arrays, positions: Ints) -> Any:
-    """These rows of the inputs; rows of what was not read yet are not read yet either."""
-    inputs = dataset._inputs
-    if not isinstance(inputs, Deferred):
-        return inputs[positions]
-    shape = (len(positions), *inputs.shape[1:])
-    return Deferred(lambda: inputs.values[positions], shape=shape, dtype=inputs.dtype)
-
-
 # --- keys, classes, labels -------------------------------------------------------------------------------------
 
 
 def as_keys(keys: Iterable[Any], n: int, *, field: str) -> tuple[str, ...]:
     named = tuple("" if key is None else str(key) for key in keys)
-    same_length(named, n, field)
-    if len({"", *named}) <= n:  # something is empty or repeated: find it
-        first: dict[str, int] = {}
-        for row, key in enumerate(named):
-            if not key:
-                raise ShortlistError(f"{field}, row {row} (counting from 0): the key is empty")
-            if key in first:
-                raise ShortlistError(
-                    f"{field}: rows {first[key]} and {row} (counting from 0) both have the key {key!r}"
-                )
-            first[key] = row
-    refuse_half_characters(named, field)
-    return named
-
-
-def refuse_half_characters(names: Iterable[str], field: str) -> None:
-    """What no file can hold: half of a pair, or the bytes of a file's name that are not UTF-8."""
-    for name in names:
-        if not name.isascii() and any("\ud800" <= sign <= "\udfff" for sign in name):
-            raise ShortlistError(f"{field}: {name!a} is no text (not UTF-8); rename it")
+    return Names(field, same_length(named, n, field)).distinct("key")
 
 
 def as_classes(names: Iterable[Any] | str | Path, *, field: str = "classes") -> tuple[str, ...]:
     """The names, or those that a file lists."""
     if isinstance(names, str | Path):
-        return NameFile.read(names).classes()
-    classes = tuple("" if name is None else str(name) for name in names)
-    for index, name in enumerate(classes):
-        if not name.strip():
-            raise ShortlistError(f"{field}: the name of class {index} (counting from 0) is empty: {name!r}")
-    repeated = [name for name, count in Counter(classes).items() if count > 1]
-    if repeated:
-        raise ShortlistError(f"{field}: the name {repeated[0]!r} appears more than once")
-    refuse_half_characters(classes, field)
-    if not classes:
-        raise ShortlistError(f"{field}: no label is known, so the names of the classes have to be given")
-    if len(classes) < 2:
-        raise ShortlistError(f"{field}: there is only {classes[0]!r}; at least 2 classes are needed")
-    return classes
+        listed, none = Names.read(names), "there are no names in it; write one class a line"
+    else:
+        texts = ("" if name is None else str(name) for name in names)
+        listed = Names(field, tuple(text if text.strip() else "" for text in texts), "name")
+        none = "no label is known, so the names of the classes have to be given"
+    if not listed.names:
+        raise ShortlistError(f"{listed.place}: {none}")
+    if len(listed.distinct("class")) < 2:
+        raise ShortlistError(f"{listed.place}: there is only the class {listed.names[0]!r}; at least 2 are needed")
+    return listed.names
 
 
 def as_cells(labels: Any, *, field: str) -> Cells:
-    """Labels as indices or as names, with one sign for a missing one.
-
-    >>> as_cells(["b", "", None, "a"], field="labels")
-    ['b', None, None, 'a']
-    """
+    """Labels as indices or as names, with one sign for a missing one."""
     if hasattr(labels, "__array__"):  # pandas, polars, torch
         labels = np.asarray(labels)
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.ndim == 1:
@@ -273,59 +275,36 @@ def name_or_missing(cell: Any, row: int, *, field: str) -> str | None:
         return str(cell) or None
     if cell is None or (isinstance(cell, float) and np.isnan(cell)):  # pandas writes a missing name as nan
         return None
-    raise ShortlistError(
-        f"{field}, row {row} (counting from 0): {cell!r} is a {type(cell).__name__}; "
-        "give names throughout, or whole numbers throughout"
-    )
+    kind = type(cell).__name__
+    raise wrong_row(field, row, f"{cell!r} is a {kind}; give names throughout, or whole numbers throughout")
 
 
 def inferred_classes(cells: Cells) -> list[str]:
-    """The names that occur, sorted; for indices "0", "1", ... up to the largest.
-
-    >>> inferred_classes(["b", None, "a"]), inferred_classes(np.array([2, -1]))
-    (['a', 'b'], ['0', '1', '2'])
-    """
+    """The names that occur, sorted; for indices "0", "1", ... up to the largest."""
     if isinstance(cells, np.ndarray):
         return [str(index) for index in range(int(cells.max(initial=-1)) + 1)]
     return sorted({cell for cell in cells if cell is not None})
 
 
 def encode(cells: Cells, classes: Sequence[str], *, field: str) -> Ints:
-    """Class indices, -1 where the label is missing.
-
-    >>> encode(["b", None], ("a", "b"), field="labels")
-    array([ 1, -1])
-    """
-    return checked(cells, classes, field=field) if isinstance(cells, np.ndarray) else indexed(cells, classes, field)
-
-
-def checked(labels: Ints, classes: Sequence[str], *, field: str) -> Ints:
-    outside = np.flatnonzero((labels < -1) | (labels >= len(classes)))
-    if outside.size:
-        row = outside[0]
-        raise ShortlistError(
-            f"{field}, row {row} (counting from 0): {labels[row]} is not in 0..{len(classes) - 1} (-1: not known)"
-        )
-    return labels
-
-
-def indexed(names: list[str | None], classes: Sequence[str], field: str) -> Ints:
+    """Class indices, -1 where the label is missing."""
+    if isinstance(cells, np.ndarray):
+        for row in np.flatnonzero((cells < -1) | (cells >= len(classes)))[:1]:
+            raise wrong_row(field, row, f"{cells[row]} is not in 0..{len(classes) - 1} (-1: not known)")
+        return cells
     index: dict[str | None, int] = {None: -1, **{name: c for c, name in enumerate(classes)}}
-    for row, name in enumerate(names):
+    for row, name in enumerate(cells):
         if name not in index:
             some = ", ".join(map(repr, classes[:5])) + (", ..." if len(classes) > 5 else "")
-            raise ShortlistError(
-                f"{field}, row {row} (counting from 0): {name!r} is not one of the {len(classes)} classes ({some})"
-            )
-    return np.array([index[name] for name in names], np.int64)
+            raise wrong_row(field, row, f"{name!r} is not one of the {len(classes)} classes ({some})")
+    return np.array([index[name] for name in cells], np.int64)
 
 
 def encode_test(cells: Cells, classes: Sequence[str], *, field: str) -> Ints:
     """As `encode`, for labels of which none may be missing."""
     labels = encode(cells, classes, field=field)
-    missing = np.flatnonzero(labels < 0)
-    if missing.size:
-        raise ShortlistError(f"{field}, row {missing[0]} (counting from 0): is missing; every test item needs a label")
+    for row in np.flatnonzero(labels < 0)[:1]:
+        raise wrong_row(field, row, "is missing; every test item needs a label")
     return labels
 
 
@@ -333,3 +312,83 @@ def same_length(rows: Any, n: int, field: str, *, of: str = "inputs") -> Any:
     if len(rows) != n:
         raise ShortlistError(f"{field}: {len(rows)} rows, but {of} have {n}")
     return rows
+
+
+def first(wanted: int | None, there: int, *, field: str) -> int:
+    """How many are used of those that are there: all, or the first so many."""
+    if wanted is not None and not 1 <= wanted <= there:
+        raise ShortlistError(f"{field} is {wanted}; it has to be from 1 to {there}, or left out for all")
+    return there if wanted is None else wanted
+
+
+# --- lists of names --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names as they are listed, in a file or not, with a way to say where one of them stands."""
+
+    place: str  # a file or a field
+    names: tuple[str, ...]
+    unit: str = "row"
+    start: int = 0  # what the first one is called; an editor calls it line 1
+
+    @classmethod
+    def read(cls, path: str | Path) -> Names:
+        """One name a line, or a JSON list. Blanks around a name and empty lines at the end do not count."""
+        text = _text(Path(path))
+        if (listed := _json_list(Path(path), text)) is not None:
+            return cls(str(path), tuple(_entry(path, i, name) for i, name in enumerate(listed)), "entry", 1)
+        lines = [line.strip() for line in text.rstrip().split("\n")]
+        return cls(str(path), tuple(lines) if lines != [""] else (), "line", 1)
+
+    def at(self, index: int) -> str:
+        return f"{self.place}, {self.unit} {index + self.start}{self._counting}"
+
+    @property
+    def _counting(self) -> str:
+        return "" if self.start else " (counting from 0)"
+
+    def distinct(self, what: str) -> tuple[str, ...]:
+        """The names, none of them empty, no two the same, and all of them text that a file can hold."""
+        if len({"", *self.names}) > len(self.names) and all(map(str.isascii, self.names)):
+            return self.names  # of a million there is hardly ever one to look for
+        first: dict[str, int] = {}
+        for index, name in enumerate(self.names):
+            if not name:
+                raise ShortlistError(f"{self.at(index)}: the {what} is empty")
+            # half of a pair, or the bytes of a file's name that are not UTF-8
+            if not name.isascii() and any("\ud800" <= sign <= "\udfff" for sign in name):
+                raise ShortlistError(f"{self.at(index)}: {name!a} is no text (not UTF-8); rename it")
+            if (before := first.setdefault(name, index)) != index:
+                twice = f"{self.unit} {before + self.start} and {self.unit} {index + self.start}{self._counting}"
+                raise ShortlistError(f"{self.place}: {twice} are both the {what} {name!r}")
+        return self.names
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise ShortlistError(f"{path}: there is no such file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ShortlistError(f"{path}: cannot be read as text (UTF-8): {error}") from None
+
+
+def _json_list(path: Path, text: str) -> list[Any] | None:
+    """None where the file is plain lines, of which the first may well be "[other]"."""
+    try:
+        listed = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if path.suffix == ".json":
+            raise ShortlistError(f"{path}: cannot be read as JSON: {error}") from None
+        return None
+    if path.suffix == ".json" and not isinstance(listed, list):
+        raise ShortlistError(f"{path}: a JSON list of names is wanted, not a {type(listed).__name__}")
+    return listed if isinstance(listed, list) else None
+
+
+def _entry(path: str | Path, index: int, name: Any) -> str:
+    if isinstance(name, str) or (isinstance(name, int) and not isinstance(name, bool)):
+        return str(name).strip()
+    raise ShortlistError(f"{path}, entry {index + 1}: {name!r} is not a name")

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.arrays import Arrays, as_cells, described, refuse_not_finite
-from shortlist.datasets.name_file import NameFile
+from shortlist.datasets.arrays import Arrays, Names, as_cells, described, refuse_not_finite
 from shortlist.types import ShortlistError
 
-Given: TypeAlias = str | Path | Iterable[Any] | None  # a file, or the values themselves
+Values: TypeAlias = str | Path | Iterable[Any] | None  # a file, or the values themselves
 
 
 class FeatureFile(Arrays):
@@ -35,78 +35,68 @@ class FeatureFile(Arrays):
         self,
         path: str | Path,
         *,
-        keys: Given = None,
-        labels: Given = None,
+        keys: Values = None,
+        labels: Values = None,
         classes: Iterable[Any] | str | Path | None = None,
     ) -> None:
-        rows = read_rows(Path(path))
+        rows = read_array(Path(path))
+        if rows.ndim != 2 or rows.dtype.kind not in "biuf" or not rows.size:
+            raise ShortlistError(f"{path}: {described(rows)} is not numbers (N, D), one row an item")
+        refuse_not_finite(rows, field=str(path))
         named, cells = keys_of(keys, Path(path), len(rows)), labels_of(labels, Path(path), len(rows))
         super().__init__(rows, cells, classes=classes, keys=named, name="feature_file")
-        options = {"path": str(path), "keys": _place(keys, named), "labels": _place(labels, cells)}
-        options["classes"] = None if classes is None else list(self.classes)
-        self._options = {option: value for option, value in options.items() if value is not None}  # TOML has no null
-
-    def spec(self) -> dict[str, object]:
-        return {"name": "feature_file", **self._options}
-
-
-def read_rows(path: Path) -> npt.NDArray[Any]:
-    """(N, D), finite."""
-    rows = read_array(path)
-    if rows.ndim != 2 or rows.dtype.kind not in "biuf" or not rows.size:
-        raise ShortlistError(f"{path}: {described(rows)} is not numbers (N, D), one row an item")
-    refuse_not_finite(rows, field=str(path))
-    return rows
+        self._rebuilt_from(
+            path=path,
+            keys=_place(keys, named),
+            labels=_place(labels, cells),
+            classes=None if classes is None else list(self.classes),
+        )
 
 
 def read_array(path: Path) -> npt.NDArray[Any]:
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ShortlistError(f"{path}: there is no such file") from None
     except (OSError, ValueError, EOFError) as error:
         raise ShortlistError(f"{path}: cannot be read as .npy: {error}") from None
-    if not isinstance(found, np.ndarray):
+    if not isinstance(array, np.ndarray):
         raise ShortlistError(f"{path}: holds several arrays; save the one to use as .npy")
-    return np.asarray(found)
+    return np.asarray(array)
 
 
-def keys_of(keys: Given, features: Path, n: int) -> list[str] | None:
-    if keys is None:
-        return None
+def keys_of(keys: Values, features: Path, n: int) -> list[str] | None:
     if not isinstance(keys, str | Path):
-        return [str(key) for key in keys]
-    listed = NameFile.read(keys)
+        return None if keys is None else [str(key) for key in keys]
+    listed = Names.read(keys)
     refuse_other_length(listed, features, n, what="key")
     return list(listed.distinct("key"))
 
 
-def labels_of(labels: Given, features: Path, n: int) -> Any | None:
-    if labels is None:
-        return None
+def labels_of(labels: Values, features: Path, n: int) -> Any | None:
     if not isinstance(labels, str | Path):
-        return as_cells(labels, field="labels")
+        return None if labels is None else as_cells(labels, field="labels")
     if Path(labels).suffix == ".npy":
         return as_cells(read_array(Path(labels)), field=str(labels))
-    listed = NameFile.read(labels)
+    listed = Names.read(labels)
     # empty lines at the end, which a file of names does not count, are labels that are not known
-    padded = NameFile(listed.path, listed.names + ("",) * (n - len(listed.names)), listed.unit)
+    padded = replace(listed, names=listed.names + ("",) * (n - len(listed.names)))
     refuse_other_length(padded, features, n, what="label")
     return [name or None for name in padded.names]
 
 
-def refuse_other_length(listed: NameFile, features: Path, n: int, *, what: str) -> None:
+def refuse_other_length(listed: Names, features: Path, n: int, *, what: str) -> None:
     if len(listed.names) > n:
         more = f"{listed.at(n)}: {listed.names[n]!r}, and what follows, has no features"
         raise ShortlistError(f"{more}: there are {len(listed.names)} {what}s, and {features} has {n} rows")
     if len(listed.names) < n:
-        raise ShortlistError(f"{listed.path}: {len(listed.names)} {what}s, but {features} has {n} rows")
+        raise ShortlistError(f"{listed.place}: {len(listed.names)} {what}s, but {features} has {n} rows")
 
 
-def _place(given: Given, values: Any | None) -> Any | None:
+def _place(source: Values, values: Any | None) -> Any | None:
     """What a recipe says: the file, or the values; "" for a name that is not known."""
-    if isinstance(given, str | Path):
-        return str(given)
+    if isinstance(source, str | Path):
+        return str(source)
     if isinstance(values, np.ndarray):
         return values.tolist()
     return None if values is None else ["" if value is None else value for value in values]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.arrays import Arrays, as_classes
-from shortlist.datasets.deferred import Deferred
-from shortlist.datasets.extra import require
-from shortlist.datasets.name_file import NameFile
-from shortlist.datasets.progress import track
+from shortlist.datasets.arrays import Arrays, Deferred, Names, as_classes
+from shortlist.system.extras import require
+from shortlist.system.progress import track
 from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
@@ -35,6 +33,13 @@ class ImageFolder(Arrays):
     of each, resized to (size, size, 3). A file that cannot be read is refused, or, with `strict=False`, left black and
     remembered in `.unreadable`, by key and with the reason. `remembered` are images that were there before: those that
     are gone stay items, which cannot be read.
+
+    Parameters
+    ----------
+    folder : where the images are.
+    size : of a picture once it is read, in pixels.
+    test : a folder like it, to measure accuracy on.
+    classes, keys, folder_labels, strict, remembered : as above.
 
     >>> from tempfile import TemporaryDirectory
     >>> from PIL import Image
@@ -63,7 +68,7 @@ class ImageFolder(Arrays):
         if size < 1:
             raise ShortlistError(f"image_folder: size is {size}; it has to be at least 1 pixel")
         self._root = root = Path(folder)
-        there = image_keys(root) if classes is None else nested_keys(root)
+        there = image_keys(root, nested=classes is not None)
         taken = with_remembered(there if keys is None else listed_keys(keys, there, root), remembered, root)
         names = class_folders(root) if classes is None else as_classes(classes)
         test_inputs, test_labels = (None, None) if test is None else test_split(Path(test), names, size)
@@ -77,15 +82,15 @@ class ImageFolder(Arrays):
             test_labels=test_labels,
             name="image_folder",
         )
-        options: dict[str, Any] = {"folder": str(folder), "size": size}
-        options["test"] = None if test is None else str(test)
-        options["classes"] = None if classes is None else list(names)
-        options["keys"] = None if keys is None else str(keys) if isinstance(keys, str | Path) else taken
-        options |= {"folder_labels": folder_labels or None, "strict": None if strict else False}
-        self._options = {option: value for option, value in options.items() if value is not None}
-
-    def spec(self) -> dict[str, object]:
-        return {"name": "image_folder", **self._options}
+        self._rebuilt_from(
+            folder=folder,
+            size=size,
+            test=test,
+            classes=None if classes is None else list(names),
+            keys=keys if keys is None or isinstance(keys, str | Path) else taken,
+            folder_labels=folder_labels or None,
+            strict=None if strict else False,
+        )
 
     def file_of(self, position: int) -> Path:
         """Where an image lies, for people: they see all of it, not what a model is given."""
@@ -109,43 +114,42 @@ def class_folders(root: Path) -> list[str]:
     return sorted(entry.name for entry in visible(root) if entry.is_dir())
 
 
-def image_keys(root: Path) -> list[str]:
-    """Paths relative to the folder, sorted as text so that every machine gives the same order."""
-    if not root.is_dir():
-        raise ShortlistError(f"{root}: there is no such folder")
-    folders = [root, *(root / name for name in class_folders(root))]
-    keys = sorted(
-        entry.relative_to(root).as_posix() for folder in folders for entry in visible(folder) if is_image(entry)
-    )
+def image_keys(root: Path, *, nested: bool = False) -> list[str]:
+    """Paths relative to the folder, sorted as text so that every machine gives the same order.
+
+    Images lie in the folder and its sub folders; if `nested`, at any depth, and links to folders are not followed.
+    """
+    refuse_no_folder(root)
+    folders = visible_folders(root) if nested else [root, *(root / name for name in class_folders(root))]
+    images = (entry for folder in folders for entry in visible(folder) if entry.suffix.lower() in SUFFIXES)
+    keys = sorted(image.relative_to(root).as_posix() for image in images if not image.is_dir())
     if not keys:
-        raise ShortlistError(f"{root}: there are no images in it; expected {root / 'CLASS' / 'image.png'} and the like")
+        expected = f"; expected {root / 'CLASS' / 'image.png'} and the like"
+        anywhere = f", nor in its folders ({', '.join(sorted(SUFFIXES))})"
+        raise ShortlistError(f"{root}: there are no images in it{anywhere if nested else expected}")
     return keys
 
 
-def nested_keys(root: Path) -> list[str]:
-    """As `image_keys`, at any depth; what is hidden is left out, and links to folders are not followed."""
+def refuse_no_folder(root: Path) -> None:
     if not root.is_dir():
         raise ShortlistError(f"{root}: there is no such folder")
-    keys = []
-    for folder, below, files in os.walk(root):
+
+
+def visible_folders(root: Path) -> Iterator[Path]:
+    for folder, below, _ in os.walk(root):
         below[:] = [name for name in below if not name.startswith(".")]
-        place = Path(folder)
-        shown = (place / name for name in files if not name.startswith("."))
-        keys += [file.relative_to(root).as_posix() for file in shown if is_image(file)]
-    if not keys:
-        raise ShortlistError(f"{root}: there are no images in it, nor in its folders ({', '.join(sorted(SUFFIXES))})")
-    return sorted(keys)
+        yield Path(folder)
 
 
-def listed_keys(given: Iterable[str] | str | Path, there: Sequence[str], root: Path) -> list[str]:
-    """Those that were asked for; one that is not there is missed now and not an hour later."""
-    listed = NameFile.read(given) if isinstance(given, str | Path) else NameFile(Path("keys"), tuple(given), "entry")
+def listed_keys(wanted: Iterable[str] | str | Path, there: Sequence[str], root: Path) -> list[str]:
+    """The wanted keys; one that is not there is refused now and not an hour later."""
+    listed = Names.read(wanted) if isinstance(wanted, str | Path) else Names("keys", tuple(wanted), "entry", 1)
     keys, known = listed.distinct("key"), set(there)
     for index, key in enumerate(keys):
         if key not in known:
             raise ShortlistError(f"{listed.at(index)}: there is no image {key!r} in {root}")
     if not keys:
-        raise ShortlistError(f"{listed.path}: there are no names in it; write the path of one image a line")
+        raise ShortlistError(f"{listed.place}: there are no names in it; write the path of one image a line")
     return list(keys)
 
 
@@ -155,10 +159,10 @@ def labels_of(keys: Sequence[str], classes: Sequence[str], root: Path, wanted: b
         return [None] * len(keys)
     folders, names = [Path(key).parent.name for key in keys], set(classes)
     if names.isdisjoint(folders):
-        found = ", ".join(repr(name) for name in sorted(set(folders) - {""})[:5]) or "none at all"
+        others = ", ".join(repr(name) for name in sorted(set(folders) - {""})[:5]) or "none at all"
         raise ShortlistError(
             f"{root}: no folder with images is named after one of the {len(classes)} classes ({classes[0]!r}, …); "
-            f"there are {found}"
+            f"there are {others}"
         )
     return [folder if folder in names else None for folder in folders]
 
@@ -178,15 +182,8 @@ def with_remembered(keys: list[str], remembered: Sequence[str], root: Path) -> l
     return sorted([*keys, *lost]) if lost else keys
 
 
-def is_image(entry: Path) -> bool:
-    return entry.suffix.lower() in SUFFIXES and not entry.is_dir()
-
-
 def class_of(key: str) -> str | None:
-    """
-    >>> class_of("cat/1.png"), class_of("1.png")
-    ('cat', None)
-    """
+    """The folder of an image, `cat` of `cat/1.png`; None for `1.png`."""
     folder, slash, _ = key.partition("/")
     return folder if slash else None
 
@@ -195,10 +192,7 @@ def class_of(key: str) -> str | None:
 
 
 def deferred_images(root: Path, keys: Sequence[str], size: int, unreadable: dict[str, str] | None = None) -> Deferred:
-    def read() -> npt.NDArray[np.uint8]:
-        return read_images(root, keys, size, unreadable)
-
-    return Deferred(read, shape=(len(keys), size, size, 3), dtype=np.uint8)
+    return Deferred(lambda: read_images(root, keys, size, unreadable), (len(keys), size, size, 3))
 
 
 def read_images(root: Path, keys: Sequence[str], size: int, unreadable: dict[str, str] | None) -> npt.NDArray[np.uint8]:
@@ -209,20 +203,20 @@ def read_images(root: Path, keys: Sequence[str], size: int, unreadable: dict[str
         try:
             for row, image in enumerate(track(decoded, total=len(keys), what="reading images")):
                 if not isinstance(image, ShortlistError):
-                    images[row] = image
+                    images[row] = np.asarray(image)
                 elif unreadable is None:
                     raise image
                 else:
                     unreadable[keys[row]] = str(image).removeprefix(f"{root / keys[row]}: ")
-        except BaseException:  # a bad file or Ctrl-C: nobody should wait for the other million files
+        except BaseException:  # a bad file or Ctrl-C: do not wait for the other million files
             pool.shutdown(cancel_futures=True)
             raise
     return images
 
 
-def read_or_refused(path: Path, size: int) -> npt.NDArray[np.uint8] | ShortlistError:
+def read_or_refused(path: Path, size: int) -> Image | ShortlistError:
     try:
-        return read_image(path, size)
+        return squared(upright(path, size), size)
     except ShortlistError as refused:
         return refused
 
@@ -234,20 +228,20 @@ def header_problem(path: Path) -> str | None:
     try:
         refuse_special(path)
         Image.open(path).close()
-    except Exception as error:  # as in read_image
+    except Exception as error:  # as in upright
         return f"{path}: cannot be read as an image: {error}"
     return None
 
 
-def read_image(path: Path, size: int) -> npt.NDArray[np.uint8]:
+def upright(path: Path, size: int) -> Image:
+    """An image file in three channels, turned as its camera was held; large enough to be scaled down to `size`."""
     from PIL import Image, ImageOps
 
     try:
         refuse_special(path)
         with Image.open(path) as image:
             image.draft(None, (2 * size, 2 * size))  # a JPEG is decoded near the size that is needed
-            upright = ImageOps.exif_transpose(image)
-            return np.asarray(squared(as_rgb(upright), size))
+            return as_rgb(ImageOps.exif_transpose(image))
     except Exception as error:  # Pillow's decoders raise many types for a broken file; each means the same here
         raise ShortlistError(f"{path}: cannot be read as an image: {error}") from error
 

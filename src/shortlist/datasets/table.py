@@ -1,20 +1,23 @@
-"""Items from the rows of a CSV or Parquet file."""
+"""Items from the rows of a CSV or Parquet file, R52 among them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import csv
+import gzip
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.arrays import Arrays, as_classes, as_keys, encode, encode_test, inferred_classes
-from shortlist.types import Ints, ShortlistError
-
-# A cell may not be longer than a block; pyarrow's own 1 MB is too little for a book in a cell.
-BLOCK_BYTES = 1 << 26
+from shortlist.datasets import refuse_missing
+from shortlist.datasets.arrays import Arrays, as_classes, as_keys, encode, encode_test, inferred_classes, wrong_row
+from shortlist.system.extras import require
+from shortlist.types import ShortlistError
 
 
 class Table(Arrays):
@@ -22,6 +25,16 @@ class Table(Arrays):
 
     Labels are text, whatever they look like: "01", "NA" and "null" are classes, and only an empty cell (or a
     Parquet null) is a missing label. Classes are names, or a file of them; without, the labels that occur.
+
+    Parameters
+    ----------
+    path : a CSV (also .csv.gz) or Parquet file.
+    text : the column of texts; give this or `columns`.
+    columns : the columns of numbers.
+    label : the column of class names; None: nothing is labelled.
+    key : the column of stable names of the items; None: the number of the row.
+    test : a file of the same columns, to measure accuracy on.
+    classes : names of the classes, or a file of them.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -43,15 +56,22 @@ class Table(Arrays):
         test: str | Path | None = None,
         classes: Iterable[str] | str | Path | None = None,
     ) -> None:
-        given = input_columns(text, columns)
-        refuse_label_among_inputs(label, given)
-        refuse_test_without_label(test, label)
-        rows = read(Path(path), [name for name in (*given, label, key) if name is not None])
+        inputs = input_columns(text, columns)
+        if label in inputs:
+            raise ShortlistError(f"table: the column {label!r} is both the label and an input; a model would copy it")
+        if test is not None and label is None:
+            raise ShortlistError(f"table: the test file {test} is of no use without label: name the column of labels")
+        rows = read(Path(path), [*inputs, label, key])
         cells = label_cells(rows, label)
-        names = class_names(path, label, cells, classes)
-        test_inputs, test_labels = (None, None) if test is None else test_split(test, text, given, label, names)
+        at = f"classes of {path}, column {label!r}" if label and classes is None else "classes"
+        names = as_classes(inferred_classes(cells) if classes is None else classes, field=at)
+        test_inputs = test_labels = None
+        if test is not None:
+            tests = read(Path(test), [*inputs, label])
+            test_labels = encode_test(label_cells(tests, label), names, field=f"{test}, column {label!r}")
+            test_inputs = input_rows(test, tests, text, inputs)
         super().__init__(
-            input_rows(path, rows, text, given),
+            input_rows(path, rows, text, inputs),
             encode(cells, names, field=f"{path}, column {label!r}"),
             classes=names,
             keys=None if key is None else as_keys(strings(rows[key]), len(cells), field=f"{path}, column {key!r}"),
@@ -59,17 +79,40 @@ class Table(Arrays):
             test_labels=test_labels,
             name="table",
         )
-        options: dict[str, object] = {"path": str(path), "text": text, "label": label, "key": key}
-        options["columns"] = None if columns is None else given
-        options["test"] = None if test is None else str(test)
-        options["classes"] = None if classes is None else list(names)
-        self._options = {option: value for option, value in options.items() if value is not None}  # TOML has no null
+        self._rebuilt_from(
+            path=path,
+            text=text,
+            label=label,
+            key=key,
+            columns=None if columns is None else inputs,
+            test=test,
+            classes=None if classes is None else list(names),
+        )
 
-    def spec(self) -> dict[str, object]:
-        return {"name": "table", **self._options}
 
+class R52(Table):
+    """The single-topic subset of Reuters-21578 that the paper's text experiment uses.
 
-# --- which columns ---------------------------------------------------------------------------------------------
+    6,532 training and 2,568 test documents as two CSV files with the columns text and label, in a folder that you
+    fill: the collection is for research use and does not come with this package.
+
+    >>> R52("nowhere")
+    Traceback (most recent call last):
+    ...
+    shortlist.types.ShortlistError: r52: nowhere/train.csv is missing; put R52 of Reuters-21578 (research use; ...
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        train, test = Path(folder) / "train.csv", Path(folder) / "test.csv"
+        refuse_missing(
+            "r52",
+            (train, test),
+            "put R52 of Reuters-21578 (research use; 6,532 training and 2,568 test documents, 52 classes) into "
+            f"{Path(folder).as_posix()} as train.csv and test.csv (columns: text,label)",
+        )
+        super().__init__(train, text="text", label="label", test=test)
+        self.name = "r52"
+        self._rebuilt_from(folder=folder)
 
 
 def input_columns(text: str | None, columns: Sequence[str] | None) -> list[str]:
@@ -82,173 +125,128 @@ def input_columns(text: str | None, columns: Sequence[str] | None) -> list[str]:
     return list(columns)
 
 
-def refuse_label_among_inputs(label: str | None, inputs: Sequence[str]) -> None:
-    if label in inputs:
-        raise ShortlistError(f"table: the column {label!r} is both the label and an input; a model would copy it")
-
-
-def refuse_test_without_label(test: str | Path | None, label: str | None) -> None:
-    if test is not None and label is None:
-        raise ShortlistError(f"table: the test file {test} is of no use without label: name the column of labels")
-
-
-def test_split(
-    path: str | Path, text: str | None, columns: Sequence[str], label: str | None, classes: Sequence[str]
-) -> tuple[npt.NDArray[Any], Ints]:
-    rows = read(Path(path), [name for name in (*columns, label) if name is not None])
-    labels = encode_test(label_cells(rows, label), classes, field=f"{path}, column {label!r}")
-    return input_rows(path, rows, text, columns), labels
-
-
-def class_names(
-    path: str | Path, label: str | None, cells: list[str | None], given: Iterable[str] | str | Path | None
-) -> tuple[str, ...]:
-    if given is not None:
-        return as_classes(given)
-    return as_classes(inferred_classes(cells), field=f"classes of {path}, column {label!r}" if label else "classes")
-
-
 # --- reading ---------------------------------------------------------------------------------------------------
 
 
-def read(path: Path, wanted: Sequence[str]) -> Any:
-    """A pyarrow table of the wanted columns: strings from CSV, whatever was stored from Parquet."""
+def read(path: Path, wanted: Sequence[str | None]) -> dict[str, Any]:
+    """The wanted columns: lists of texts (None: empty) from CSV, columns of pyarrow from Parquet."""
+    names, existing = [name for name in wanted if name is not None], column_names(path)
+    for name in names:
+        if name not in existing:
+            raise ShortlistError(f"{path}: there is no column {name!r}; its columns are {', '.join(existing)}")
+        if existing.count(name) > 1:
+            raise ShortlistError(f"{path}: the column {name!r} appears more than once")
     with readable(path):
-        rows = read_parquet(path, wanted) if path.suffix == ".parquet" else read_csv(path, wanted)
-    if rows.num_rows == 0:
+        rows = read_parquet(path, names) if path.suffix == ".parquet" else read_csv(path, names)
+    if not len(rows[names[0]]):
         raise ShortlistError(f"{path}: the file has no rows")
     return rows
 
 
 def column_names(path: Path) -> list[str]:
     with readable(path):
-        return parquet_columns(path) if path.suffix == ".parquet" else csv_columns(path)
+        if path.suffix == ".parquet":
+            from pyarrow import parquet
+
+            return [*parquet.read_schema(path).names]
+        with csv_lines(path) as lines:
+            return next(lines)
 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
     """Refuses by a sentence what is no table that can be read."""
-    from pyarrow import ArrowException
-
     if not path.is_file():
         raise ShortlistError(f"{path}: there is no such file")
     if not path.name.endswith((".parquet", ".csv", ".csv.gz")):
         raise ShortlistError(f"{path}: only .csv, .csv.gz and .parquet files can be read")
+    if path.suffix == ".parquet":
+        require("pyarrow", extra="report")
     try:
         yield
-    except (ArrowException, OSError, UnicodeDecodeError) as error:
+    except ShortlistError:
+        raise
+    except (ValueError, NotImplementedError, OSError, EOFError, csv.Error, zlib.error) as error:
         raise ShortlistError(f"{path}: cannot be read: {error}") from error
 
 
-def read_csv(path: Path, wanted: Sequence[str]) -> Any:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    refuse_missing_columns(path, wanted, csv_columns(path))
-    # Everything as text with "" the only null: guessing types would turn "01" into 1 and "NA" into nothing.
-    convert = csv.ConvertOptions(
-        column_types={name: pa.large_string() for name in wanted},
-        include_columns=list(dict.fromkeys(wanted)),
-        null_values=[""],
-        strings_can_be_null=True,
-    )
-    return csv.read_csv(str(path), convert_options=convert, **csv_options())
-
-
-def csv_columns(path: Path) -> list[str]:
-    from pyarrow import csv
-
-    with csv.open_csv(str(path), **csv_options()) as reader:
-        names: list[str] = reader.schema.names
-        return names
+def read_csv(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
+    """Everything as text, "" the only null: guessing types would turn "01" into 1 and "NA" into nothing."""
+    with csv_lines(path) as lines:
+        header = next(lines)
+        places = {name: header.index(name) for name in wanted}
+        columns: dict[str, list[str | None]] = {name: [] for name in places}
+        for number, cells in enumerate(lines, start=2):
+            if len(cells) != len(header):
+                raise ValueError(f"row {number}: expected {len(header)} columns, got {len(cells)}")
+            for name, place in places.items():
+                columns[name].append(cells[place] or None)
+    return columns
 
 
-def csv_options() -> dict[str, Any]:
-    from pyarrow import csv
+@contextmanager
+def csv_lines(path: Path) -> Iterator[Iterator[list[str]]]:
+    """The rows that are not empty lines, the header first."""
+    csv.field_size_limit(1 << 30)  # bytes of a cell: a book is one, too
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+        lines = filter(None, csv.reader(file, strict=True))
+        first = next(lines, None)
+        if first is None:
+            raise ValueError("the file is empty")
+        yield chain([first], lines)
 
-    return {
-        "read_options": csv.ReadOptions(block_size=BLOCK_BYTES, use_threads=False),  # with threads, errors name no row
-        "parse_options": csv.ParseOptions(newlines_in_values=True),
-    }
 
-
-def parquet_columns(path: Path) -> list[str]:
+def read_parquet(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
     from pyarrow import parquet
 
-    names: list[str] = parquet.read_schema(path).names
-    return names
-
-
-def read_parquet(path: Path, wanted: Sequence[str]) -> Any:
-    from pyarrow import parquet
-
-    refuse_missing_columns(path, wanted, parquet_columns(path))
-    return parquet.ParquetFile(path).read(columns=list(dict.fromkeys(wanted)))
-
-
-def refuse_missing_columns(path: Path, wanted: Sequence[str], existing: Sequence[str]) -> None:
-    for name in wanted:
-        if name not in existing:
-            raise ShortlistError(f"{path}: there is no column {name!r}; its columns are {', '.join(existing)}")
-        if list(existing).count(name) > 1:
-            raise ShortlistError(f"{path}: the column {name!r} appears more than once")
+    rows = parquet.ParquetFile(path).read(columns=list(dict.fromkeys(wanted)))
+    return {name: rows[name] for name in wanted}
 
 
 # --- columns ---------------------------------------------------------------------------------------------------
 
 
-def input_rows(path: str | Path, rows: Any, text: str | None, columns: Sequence[str]) -> npt.NDArray[Any]:
-    if text is not None:
-        return texts(strings(rows[text]), field=f"{path}, column {text!r}")
-    return np.column_stack([numbers(rows[name], field=f"{path}, column {name!r}") for name in columns])
+def input_rows(path: str | Path, rows: Mapping[str, Any], text: str | None, columns: Sequence[str]) -> npt.NDArray[Any]:
+    if text is None:
+        return np.column_stack([numbers(rows[name], field=f"{path}, column {name!r}") for name in columns])
+    cells = strings(rows[text])
+    if None in cells:
+        raise wrong_row(f"{path}, column {text!r}", cells.index(None), "the text is missing")
+    return np.array(cells, object)
 
 
 def strings(column: Any) -> list[str | None]:
-    import pyarrow as pa
-
+    """A column as texts; a Parquet "" is as missing as an empty CSV cell."""
+    if isinstance(column, list):
+        return column
     try:
-        cells: list[str | None] = column.cast(pa.large_string()).to_pylist()
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+        cells: list[str | None] = column.cast("large_string").to_pylist()
+    except (ValueError, NotImplementedError) as error:
         raise ShortlistError(f"table: a column of {column.type} cannot be read as text: {error}") from None
-    return [cell or None for cell in cells]  # a Parquet "" is as missing as an empty CSV cell
+    return [cell or None for cell in cells]
 
 
-def label_cells(rows: Any, label: str | None) -> list[str | None]:
-    return [None] * rows.num_rows if label is None else strings(rows[label])
-
-
-def texts(cells: list[str | None], *, field: str) -> npt.NDArray[np.object_]:
-    for row, cell in enumerate(cells):
-        if cell is None:
-            raise ShortlistError(f"{field}, row {row} (counting from 0): the text is missing")
-    return np.array(cells, object)
+def label_cells(rows: Mapping[str, Any], label: str | None) -> list[str | None]:
+    return [None] * len(next(iter(rows.values()))) if label is None else strings(rows[label])
 
 
 def numbers(column: Any, *, field: str) -> npt.NDArray[np.float64]:
     """(N,) float64; the first cell that is no number is refused by row and value."""
-    import pyarrow as pa
-    from pyarrow import compute
-
-    trimmed = compute.utf8_trim_whitespace(column) if pa.types.is_large_string(column.type) else column
     try:
-        values: npt.NDArray[np.float64] = trimmed.cast(pa.float64()).to_numpy()
-    except pa.ArrowException as error:
-        row = next(row for row, cell in enumerate(trimmed) if not is_number(cell))
-        raise ShortlistError(f"{field}, {not_a_number(column, row)}") from error
-    if not np.isfinite(values).all():
-        raise ShortlistError(f"{field}, {not_a_number(column, int(np.flatnonzero(~np.isfinite(values))[0]))}")
+        values: npt.NDArray[np.float64] = column.cast("double").to_numpy()
+    except (AttributeError, ValueError, NotImplementedError):  # texts, some of them perhaps no numbers
+        column = column if isinstance(column, list) else column.to_pylist()
+        values = np.array([_number(cell) for cell in column])
+    for row in np.flatnonzero(~np.isfinite(values))[:1]:
+        cell = column[row]
+        raise wrong_row(field, row, f"{cell.as_py() if hasattr(cell, 'as_py') else cell!r} is not a number")
     return values
 
 
-def is_number(cell: Any) -> bool:
-    import pyarrow as pa
-
+def _number(cell: Any) -> float:
+    """NaN for what is no number; Python's own 1_000 is none in a table."""
     try:
-        cell.cast(pa.float64())
-    except pa.ArrowException:
-        return False
-    return True
-
-
-def not_a_number(column: Any, row: int) -> str:
-    return f"row {row} (counting from 0): {column[row].as_py()!r} is not a number"
+        return float("nan" if "_" in str(cell) else cell)
+    except (TypeError, ValueError):
+        return float("nan")

@@ -1,1 +1,1 @@
-"""Recipes, sweeps, figures and reports: what is only needed to compare things."""
+"""Sweeps, results, figures and reports: what is only needed to compare methods."""

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shortlist import measures
 from shortlist.campaign.config import to_toml
+from shortlist.campaign.storage.folder import find_campaigns
 from shortlist.experiments import figures
-from shortlist.experiments.folders import find_campaigns
-from shortlist.experiments.headline import Groups, best_method, headline, money_line, notice
-from shortlist.experiments.labels import by_subject, grouped, query_label
-from shortlist.experiments.page import Html, details, el, figure, legend, page, table, together
+from shortlist.experiments.method_names import by_subject, explained, grouped
+from shortlist.experiments.report_page import Html, block, details, el, figure, legend, page, table, together
 from shortlist.experiments.tables import (
     PURPOSES,
+    Groups,
     Spread,
     Summary,
+    amount,
+    best_method,
     duration,
+    money,
+    money_line,
     number,
     saving,
     state,
     summaries,
+    unfinished,
     unit_word,
 )
 from shortlist.measures import Record
+from shortlist.system.files import write_text
 from shortlist.types import Round, ShortlistError
 
 
@@ -34,16 +39,10 @@ def write_report(folders: Sequence[Path], out: Path) -> Path:
     if out.is_dir():
         raise ShortlistError(f"{out}: this is a folder; name the file to write the report to")
     written = report([measures.read(folder) for folder in find_campaigns(folders)])
-    fresh = out.with_name(f".{out.name}.{os.getpid()}.new")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        fresh.write_text(written, "utf-8")
-        fresh.replace(out)
+        write_text(out, written)
     except OSError as error:
         raise ShortlistError(f"{out}: cannot be written ({error.strerror})") from None
-    finally:
-        if fresh.exists():
-            fresh.unlink()
     return out
 
 
@@ -65,7 +64,7 @@ def section(at: str, name: str, records: Sequence[Record]) -> Html:
     """All about one dataset with one model."""
     groups = grouped(records)
     rows = summaries(groups)
-    best = best_method(groups, rows)
+    best = best_method(rows)
     return el(
         "section",
         el("p", subject_line(name, records[0]), class_="subject"),
@@ -73,11 +72,11 @@ def section(at: str, name: str, records: Sequence[Record]) -> Html:
         notice(groups),
         pictures(at, groups),
         method_table(rows, best),
-        el("div", el("h3", "How to read the names"), terms(groups), class_="block"),
-        el("div", el("h3", "Round by round"), *(rounds_of(m, r) for m, r in groups.items()), class_="block"),
+        block("How to read the names", terms(groups)),
+        block("Round by round", *(rounds_of(m, r) for m, r in groups.items())),
         ledger_table(groups),
         campaigns(groups),
-        el("div", el("h3", "Settings"), *(settings_of(m, r) for m, r in groups.items()), class_="block"),
+        block("Settings", *(settings_of(m, r) for m, r in groups.items())),
     )
 
 
@@ -91,6 +90,83 @@ def subject_line(name: str, record: Record) -> str:
         f"cost in {unit_word(record.unit)}",
     ]
     return " · ".join(parts)
+
+
+# --- the headline ------------------------------------------------------------------------------------------------
+
+
+def headline(groups: Groups, rows: Sequence[Summary], best: Summary | None) -> Html:
+    before, loud, after = money(rows, best)
+    kind = "dearer" if loud.endswith("dearer") else None
+    title = el("h2", before, el("b", loud, class_=kind) if loud else None, after)
+    if best is None:
+        return title
+    twin = twin_of(groups, best.method)
+    means, seeds = (f" (means of {best.seeds} seeds)", "seeds") if best.seeds > 1 else ("", "seed")
+    lead = (
+        f"{best.method} got {number(best.labelled.mean, 0)} labels for {amount(best.cost.mean, best.unit)}. "
+        f"Asking about the same items conventionally, with all classes at once, comes to "
+        f"{amount(best.conventional_cost.mean, best.unit)}{means}. "
+    )
+    if twin:
+        lead += (
+            f"{twin}, run with the same {seeds}, ended with exactly the same labels for the same items, at that full "
+            "price."
+        )
+    return together(title, el("p", lead, class_="lead"), bars(best), facts(groups, best))
+
+
+def twin_of(groups: Groups, method: str) -> str | None:
+    """The conventional method that, seed by seed, labelled the same items alike: compared, not assumed."""
+    for other, records in groups.items():
+        if records[0].config["query"]["name"] != "conventional":
+            continue
+        pairs = [(mine, theirs) for mine in groups[method] for theirs in records if _twins(mine, theirs)]
+        labels = ((measures.labels(mine.folder), measures.labels(theirs.folder)) for mine, theirs in pairs)
+        if len(pairs) == len(groups[method]) and all(mine == theirs for mine, theirs in labels):
+            return other
+    return None
+
+
+def _twins(one: Record, other: Record) -> bool:
+    alike = [key for key in one.config if key not in ("query", "stop")]
+    return all(one.config[key] == other.config.get(key) for key in alike) and len(one.rounds) == len(other.rounds)
+
+
+def bars(best: Summary) -> Html:
+    """Paid and conventional as two lengths, the longer one at 70%: the number stands behind it."""
+    costs = {best.method: best.cost.mean or 0.0, "conventionally": best.conventional_cost.mean or 0.0}
+    longest = max(costs.values()) or 1.0
+    parts = []
+    for name, cost in costs.items():
+        kind = "plain" if name == "conventionally" else None
+        bar = el("i", class_=kind, style=f"width:{70 * cost / longest:.1f}%")
+        parts += [el("span", name), el("div", bar, el("b", amount(cost, best.unit)))]
+    return el("div", *parts, class_="bars")
+
+
+def facts(groups: Groups, best: Summary) -> Html:
+    classes = len(groups[best.method][0].classes)
+    measured = {
+        "Labels": number(best.labelled.mean, 0),
+        "Accuracy": "not measured" if best.accuracy.mean is None else f"{best.accuracy.written()}%",
+        "Relative cost": f"{best.relative_cost.written()}%",
+        "Accuracy per cost": number(best.accuracy_per_cost.mean, 2),
+        f"Mean list, of {classes:,} classes": number(best.set_size.mean),
+    }
+    return el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in measured.items()), class_="facts")
+
+
+def notice(groups: Groups) -> Html | None:
+    """What is not finished comes before any number that it could change."""
+    waiting = unfinished(groups)
+    if not waiting:
+        return None
+    title = f"{len(waiting)} of {sum(len(records) for records in groups.values())} campaigns not finished"
+    say = (
+        "Means below are over the seeds that have finished a round; the table compares seeds at their last common one."
+    )
+    return block(title, el("p", say), el("ul", *(el("li", w) for w in waiting)), class_="block notice")
 
 
 # --- figures ---------------------------------------------------------------------------------------------------
@@ -112,6 +188,7 @@ MAIN = Picture(
     "one whose line lies up and to the left gets more for the same money. 100% is the price of labelling every item "
     "by choosing among all classes.",
 )
+NO_ACCURACY = "There is neither a test split nor a holdout, so accuracy is not known. Set holdout to measure it."
 BAND = " In all figures lines are means over seeds, bands one standard deviation either way."
 SMALL = (
     Picture(
@@ -154,7 +231,7 @@ def pictures(at: str, groups: Groups) -> Html | None:
     looks = {method: look for method, look in figures.looks(groups).items() if any(r.rounds for r in groups[method])}
     return together(
         legend(looks),
-        _drawn(at, MAIN, groups) or no_accuracy(),
+        _drawn(at, MAIN, groups) or block(MAIN.title, el("p", NO_ACCURACY)),
         el("div", *(s for s in small if s), class_="pair") if any(small) else None,
     )
 
@@ -165,11 +242,6 @@ def _drawn(at: str, picture: Picture, groups: Groups) -> Html | None:
         return None
     band = BAND if picture is MAIN and any(len(records) > 1 for records in groups.values()) else ""
     return figure(chart, f"{at}-{picture.name}", picture.title, picture.explanation + band)
-
-
-def no_accuracy() -> Html:
-    say = "There is neither a test split nor a holdout, so accuracy is not known. Set holdout to measure it."
-    return el("div", el("h3", MAIN.title), el("p", say), class_="block")
 
 
 # --- tables ----------------------------------------------------------------------------------------------------
@@ -197,7 +269,7 @@ def method_table(rows: Sequence[Summary], best: Summary | None) -> Html:
         "After the last round that all seeds have finished; mean ± sample standard deviation over seeds. "
         "Saving is against asking about the same items conventionally; time is the computer’s and the annotators’."
     )
-    return el("div", el("h3", "Methods side by side"), table(list(columns), filled, say, best=at), class_="block")
+    return block("Methods side by side", table(list(columns), filled, say, best=at))
 
 
 def rounds_of(method: str, records: Sequence[Record]) -> Html:
@@ -205,33 +277,30 @@ def rounds_of(method: str, records: Sequence[Record]) -> Html:
     if not numbers:
         return details(f"{method}: no round finished", el("p", "Nothing to show yet."))
     unit = unit_word(records[0].unit)
-    header = ["Round", "Labels", "Asked", f"Paid, {unit}", f"Conventionally, {unit}", "Saving, %", "Relative cost, %"]
-    header += ["Accuracy, %", "Macro-F1, %", "α", "Threshold", "Set size", "Coverage, %", "Time"]
-    rows = [_round_row([r for record in records for r in record.rounds if r.number == n]) for n in numbers]
+    columns: dict[str, Callable[[Sequence[Round]], str]] = {
+        "Round": lambda seeds: str(seeds[0].number),
+        "Labels": _mean("labelled", 0),
+        "Asked": _mean("asked", 0),
+        f"Paid, {unit}": _mean("cost", 0),
+        f"Conventionally, {unit}": _mean("conventional_cost", 0),
+        "Saving, %": lambda seeds: number(Spread.of(map(saving, seeds)).mean),
+        "Relative cost, %": _mean("relative_cost"),
+        "Accuracy, %": _measured,
+        "Macro-F1, %": _mean("macro_f1"),
+        "α": _mean("alpha", 3),
+        "Threshold": _mean("threshold", 4),
+        "Set size": _mean("mean_set_size", 2),
+        "Coverage, %": _mean("coverage"),
+        "Time": lambda seeds: duration(Spread.of(r.seconds for r in seeds).mean),
+    }
+    by_number = [[r for record in records for r in record.rounds if r.number == n] for n in numbers]
+    rows = [[written(seeds) for written in columns.values()] for seeds in by_number]
     caption = f"{method}, mean of {len(records)} seeds" if len(records) > 1 else f"{method}, 95% interval of accuracy"
-    return details(f"{method}: {len(numbers)} rounds", table(header, rows, caption))
+    return details(f"{method}: {len(numbers)} rounds", table(list(columns), rows, caption))
 
 
-def _round_row(seeds: Sequence[Round]) -> list[str]:
-    def mean(measure: Callable[[Round], float | None], digits: int = 1) -> str:
-        return number(Spread.of(measure(r) for r in seeds).mean, digits)
-
-    return [
-        str(seeds[0].number),
-        mean(lambda r: r.labelled, 0),
-        mean(lambda r: r.asked, 0),
-        mean(lambda r: r.cost, 0),
-        mean(lambda r: r.conventional_cost, 0),
-        mean(saving),
-        mean(lambda r: r.relative_cost),
-        _measured(seeds),
-        mean(lambda r: r.macro_f1),
-        mean(lambda r: r.alpha, 3),
-        mean(lambda r: r.threshold, 4),
-        mean(lambda r: r.mean_set_size, 2),
-        mean(lambda r: r.coverage),
-        duration(Spread.of(r.seconds for r in seeds).mean),
-    ]
+def _mean(measure: str, digits: int = 1) -> Callable[[Sequence[Round]], str]:
+    return lambda seeds: number(Spread.of(getattr(r, measure) for r in seeds).mean, digits)
 
 
 def _measured(seeds: Sequence[Round]) -> str:
@@ -250,7 +319,7 @@ def ledger_table(groups: Groups) -> Html:
     header = ["Method", "What for", "Answers", f"Paid, {unit}", "Per answer"]
     say = "Everything paid, rounds under way included; means over seeds. The holdout counts in no cost above."
     inside = table(header, rows, say, words=2) if rows else el("p", "Nothing was paid yet.")
-    return el("div", el("h3", "Ledger: what was paid, and for what"), inside, class_="block")
+    return block("Ledger: what was paid, and for what", inside)
 
 
 def _ledger_rows(method: str, records: Sequence[Record]) -> list[list[str]]:
@@ -266,17 +335,17 @@ def _ledger_rows(method: str, records: Sequence[Record]) -> list[list[str]]:
 
 def campaigns(groups: Groups) -> Html:
     """Every folder with how far it is and what it had to say."""
-    told = [(method, record) for method, records in groups.items() for record in records]
+    members = [(method, record) for method, records in groups.items() for record in records]
     rows = [
         [method, str(record.config["seed"]), state(record), str(record.folder), "; ".join(record.notes)]
-        for method, record in told
+        for method, record in members
     ]
     header = ["Method", "Seed", "State", "Folder", "Notes"]
     say = "Only a campaign’s own process knows whether it is still running."
     listed = table(header, rows, say, words=len(header))
     title = f"{len(rows)} folder{'' if len(rows) == 1 else 's'}, how far they are, and their notes"
-    worth_a_look = any(record.notes or record.ending is None for _, record in told)
-    return el("div", el("h3", "Campaigns"), details(title, listed, unfolded=worth_a_look), class_="block")
+    worth_a_look = any(record.notes or record.ending is None for _, record in members)
+    return block("Campaigns", details(title, listed, unfolded=worth_a_look))
 
 
 def settings_of(method: str, records: Sequence[Record]) -> Html:
@@ -285,41 +354,12 @@ def settings_of(method: str, records: Sequence[Record]) -> Html:
     return details(f"{method}: seed{'s' if len(records) > 1 else ''} {seeds}", el("pre", to_toml(config)))
 
 
-# --- words -----------------------------------------------------------------------------------------------------
-
-QUERY_TERMS = {
-    "conventional": "Conventional query: the annotator chooses among all classes at once.",
-    "candidate_set": "Candidate set query: the annotator first sees only the classes the model holds possible, and "
-    "“None of the above”; the other classes come only after “None”.",
-    "top_k": "The most probable classes, as many for every item, and “None of the above”; the others after “None”.",
-    "one_bit": "“Is it this class?” and nothing more: a no leaves the item with a partial label.",
-}
-ACQUISITION_TERMS = {
-    "random": ("Rand", "Items are picked at random."),
-    "entropy": ("Ent", "Items are picked where the model’s probabilities are spread widest."),
-    "margin": ("Margin", "Items are picked where the two most probable classes are closest."),
-    "least_confident": ("LC", "Items are picked where the most probable class is least probable."),
-    "core_set": ("CoreSet", "Items are picked furthest from everything labelled."),
-    "badge": ("BADGE", "Items are picked that would change the model most, and differently from each other."),
-    "prob_cover": ("ProbCover", "Items are picked with most neighbours that nothing labelled is near."),
-    "saal": ("SAAL", "Items are picked whose loss rises most when the model is shaken."),
-    "typi_clust": ("TypiClust", "Items are picked that are typical of clusters with few labels."),
-    "cost_aware": ("Cost(·)", "As the method inside, weighed against what each item is expected to cost."),
-}
-
-
 def terms(groups: Groups) -> Html:
     """The names that occur, in words: query designs, then ways to pick items."""
-    queries: dict[str, str] = {}
-    picks: dict[str, str] = {}
-    for records in groups.values():
-        query, part = records[0].config["query"], records[0].config["acquisition"]
-        if query["name"] in QUERY_TERMS:
-            fixed = " α is fixed." if query.get("alpha") is not None else ""
-            queries[query_label(query)] = QUERY_TERMS[query["name"]] + fixed
-        while part:
-            if part["name"] in ACQUISITION_TERMS:
-                picks.setdefault(*ACQUISITION_TERMS[part["name"]])
-            part = part.get("inner")
-    told = queries | picks
-    return el("dl", *(together(el("dt", term), el("dd", words)) for term, words in told.items()), class_="terms")
+    configs = [records[0].config for records in groups.values()]
+    sentences: dict[str, str] = {}
+    for kind, key in (("queries", "query"), ("acquisition", "acquisition")):
+        for config in configs:
+            sentences |= explained(kind, config[key])
+    entries = [together(el("dt", name), el("dd", sentence)) for name, sentence in sentences.items()]
+    return el("dl", *entries, class_="terms")

@@ -6,17 +6,20 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from typing import TYPE_CHECKING, NamedTuple
 
-from shortlist.experiments.labels import by_subject, grouped
-from shortlist.measures import Record, accuracy_per_cost
+from shortlist.experiments.method_names import by_subject, grouped
+from shortlist.measures import Record, accuracy_per_cost, saved
 from shortlist.types import Round
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+Groups = Mapping[str, Sequence[Record]]  # by method
 MISSING = "–"
 UNITS = {"linear": "units"}  # what a cost model counts, where its name does not say it
+MEASURED = ("labelled", "accuracy", "macro_f1", "cost", "conventional_cost", "relative_cost")  # of a round, as it is
 PURPOSES = {
     "holdout": "holdout, measured with only",
     "initial": "first random items",
@@ -39,20 +42,12 @@ def number(value: float | None, digits: int = 1) -> str:
     return f"{round(value, digits) + 0.0:,.{digits}f}".replace("-", "−")
 
 
-def percent(value: float | None, digits: int = 1) -> str:
-    """
-    >>> percent(56.72), percent(None)
-    ('56.7%', '–')
-    """
-    return MISSING if value is None else f"{number(value, digits)}%"
-
-
 def amount(value: float | None, unit: str) -> str:
     """
     >>> amount(10234.4, "bits"), amount(3.21, "seconds"), amount(80, "linear")
     ('10,234 bits', '3.2 seconds', '80.0 units')
     """
-    return f"{_paid(value)} {unit_word(unit)}"
+    return f"{number(value, 0 if value is not None and abs(value) >= 100 else 1)} {unit_word(unit)}"
 
 
 def unit_word(unit: str) -> str:
@@ -70,10 +65,6 @@ def duration(seconds: float | None) -> str:
         return f"{number(seconds)} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-def _paid(value: float | None) -> str:
-    return number(value, 0 if value is not None and abs(value) >= 100 else 1)
 
 
 @dataclass(frozen=True)
@@ -111,6 +102,7 @@ class Summary:
     """A method at the last round that all its seeds have finished."""
 
     method: str
+    query: str
     seeds: int  # that have finished a round
     started: int
     rounds: int
@@ -127,7 +119,7 @@ class Summary:
     seconds: Spread
 
 
-def summaries(groups: Mapping[str, Sequence[Record]]) -> list[Summary]:
+def summaries(groups: Groups) -> list[Summary]:
     return [summary(method, records) for method, records in groups.items()]
 
 
@@ -142,16 +134,12 @@ def summary(method: str, records: Sequence[Record]) -> Summary:
 
     return Summary(
         method=method,
+        query=str(records[0].config["query"]["name"]),
         seeds=len(begun),
         started=len(records),
         rounds=common,
         unit=records[0].unit,
-        labelled=over(lambda r: r.labelled),
-        accuracy=over(lambda r: r.accuracy),
-        macro_f1=over(lambda r: r.macro_f1),
-        cost=over(lambda r: r.cost),
-        conventional_cost=over(lambda r: r.conventional_cost),
-        relative_cost=over(lambda r: r.relative_cost),
+        **{name: over(attrgetter(name)) for name in MEASURED},
         accuracy_per_cost=over(accuracy_per_cost),
         saving=over(saving),
         set_size=Spread.of(set_size(rounds) for rounds in shared),
@@ -161,7 +149,7 @@ def summary(method: str, records: Sequence[Record]) -> Summary:
 
 def saving(round: Round) -> float | None:
     """% by which the labels so far came cheaper than asked conventionally; below 0: dearer."""
-    return 100 * (1 - round.cost / round.conventional_cost) if round.conventional_cost else None
+    return saved(round.cost, round.conventional_cost)
 
 
 def set_size(rounds: Sequence[Round]) -> float | None:
@@ -171,28 +159,70 @@ def set_size(rounds: Sequence[Round]) -> float | None:
     return math.fsum(size * n for size, n in shown) / asked if asked else None
 
 
+# --- the headline ------------------------------------------------------------------------------------------------
+
+
+class Money(NamedTuple):
+    """The headline: its emphasised words, and those before and after them."""
+
+    before: str
+    loud: str = ""
+    after: str = ""
+
+
+def money_line(records: Sequence[Record]) -> str:
+    """The headline of the first subject with a saving, for a title or the last line of a command."""
+    lines = []
+    for members in by_subject(records).values():
+        rows = summaries(grouped(members))
+        lines.append(money(rows, best_method(rows)))
+    return "".join(next((line for line in lines if line.loud), lines[0])) if lines else "No campaign yet"
+
+
+def best_method(rows: Sequence[Summary]) -> Summary | None:
+    """The candidate set method with most accuracy for its cost, among those that came furthest; failing that, another.
+
+    Early rounds are cheap, so a method that has only begun would win over all that are done.
+    """
+    shorter = [row for row in rows if row.rounds and row.query != "conventional"]
+    mine = [row for row in shorter if row.query == "candidate_set"] or shorter
+    return max(mine, key=lambda s: (s.rounds, s.accuracy_per_cost.mean or 0.0, s.saving.mean or 0.0), default=None)
+
+
+def money(rows: Sequence[Summary], best: Summary | None) -> Money:
+    """The headline about the best method, or about what was paid where there is none."""
+    if best is None:
+        most = max((row for row in rows if row.rounds), key=lambda row: row.labelled.mean or 0, default=None)
+        if most is None:
+            return Money("No round is finished yet")
+        paid = amount(most.cost.mean, most.unit)
+        return Money(f"{number(most.labelled.mean, 0)} labels for {paid}, asked conventionally")
+    saved = best.saving.mean or 0.0
+    if abs(saved) < 0.5:
+        return Money("Same labels, ", "same price", " as asking conventionally")
+    word = "cheaper" if saved > 0 else "dearer"
+    return Money("Same labels, ", f"{number(abs(saved), 0)}% {word}", " than asking conventionally")
+
+
 # --- how far a campaign is -------------------------------------------------------------------------------------
 
 
 def state(record: Record) -> str:
-    """How far a campaign is, in words. Only its process knows whether it is still at it."""
+    """How far a campaign is, in words. Only its own process knows whether it is still running."""
     if record.ending:
         return f"finished: {record.ending}"
     if not (record.rounds or record.ledger or record.open_questions):
         return "created, nothing asked yet"
     waiting = record.open_questions
     tail = f": {waiting:,} open question{'' if waiting == 1 else 's'}" if waiting else ""
-    return f"running or stopped in {_stage(record)}{tail}"
-
-
-def _stage(record: Record) -> str:
-    if record.rounds:
-        return f"round {record.rounds[-1].number + 1}"
     held = sum(line.answers for line in record.ledger if line.purpose == "holdout")
-    return "the holdout" if held < record.config["holdout"] else "round 1"
+    stage = f"round {record.rounds[-1].number + 1 if record.rounds else 1}"
+    if not record.rounds and held < record.config["holdout"]:
+        stage = "the holdout"
+    return f"running or stopped in {stage}{tail}"
 
 
-def unfinished(groups: Mapping[str, Sequence[Record]]) -> list[str]:
+def unfinished(groups: Groups) -> list[str]:
     """One sentence for each campaign that is not over."""
     return [
         f"{method}, seed {record.config['seed']}: {state(record)}"
@@ -211,7 +241,7 @@ COLUMNS: dict[str, Callable[[Summary], str]] = {  # narrow enough together for 8
     "Macro-F1\n%": lambda s: s.macro_f1.written(between="±"),
     "Relative\ncost %": lambda s: s.relative_cost.written(between="±"),
     "Accuracy\nper cost": lambda s: number(s.accuracy_per_cost.mean, 2),
-    "Saving": lambda s: percent(s.saving.mean),
+    "Saving": lambda s: MISSING if s.saving.mean is None else f"{number(s.saving.mean)}%",
     "Set\nsize": lambda s: number(s.set_size.mean),
     "Time": lambda s: duration(s.seconds.mean),
 }

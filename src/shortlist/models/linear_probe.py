@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from functools import partial
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from shortlist.datasets.extra import require
 from shortlist.logits import Logits
-from shortlist.models import npz
-from shortlist.models.cores import on_all_cores
-from shortlist.models.encode import encode
-from shortlist.models.lesson import Lesson
-from shortlist.models.network.devices import chosen
-from shortlist.models.perturbed_linear import perturbed_losses
-from shortlist.models.stream import Batches
-from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
+from shortlist.models.linear.encoding import encode
+from shortlist.models.model import SplitModel, TrainingSet, check_settings
+from shortlist.models.perturbed import perturbed_losses
+from shortlist.models.torch_runtime import chosen
+from shortlist.system.arrays import blocks
+from shortlist.system.extras import require
+from shortlist.system.files import read_made_from, write_npz
+from shortlist.system.threads import on_all_cores
+from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError
 
 if TYPE_CHECKING:
     import torch
@@ -29,37 +28,19 @@ FILE = "linear_probe.npz"
 HELD = 1 << 24  # logits of items that ascend together, on a core
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Features on the device, and what makes them have mean 0 and deviation 1 over the training items."""
-
-    features: torch.Tensor  # (n, F) float32
-    mean: Floats  # (F,)
-    scale: Floats  # (F,)
-
-    def at(self, rows: Ints) -> torch.Tensor:
-        import torch
-
-        return self.features[torch.from_numpy(rows).to(self.features.device)]
-
-    def standard(self, features: torch.Tensor) -> torch.Tensor:
-        import torch
-
-        mean, scale = (torch.from_numpy(a).to(features) for a in (self.mean, self.scale))
-        return (features - mean) / scale
+Moments: TypeAlias = tuple[Floats, Floats]  # (F,) means and deviations of the training items' features
 
 
 @dataclass(frozen=True)
 class _Fitted:
     weights: torch.Tensor  # (k, F)
     intercepts: torch.Tensor  # (k,)
-    classes: Ints  # (k,)
-    n_classes: int
-    learnt_from: str  # a digest
+    moments: Moments
+    learnt_from: TrainingSet
 
 
 @dataclass
-class LinearProbe:
+class LinearProbe(SplitModel["torch.Tensor", _Fitted]):
     """Multinomial logistic regression on standardised features, trained by torch on a GPU if there is one.
 
     `C` is scikit-learn's: small values hold the weights back. Classes that have no label yet get probability 0;
@@ -79,23 +60,18 @@ class LinearProbe:
     steps: int = 200
     batch: int = 4096
     device: str = "auto"
-    _train: _Rows | None = field(default=None, init=False, repr=False, compare=False)
-    _test: _Rows | None = field(default=None, init=False, repr=False, compare=False)
-    _fitted: _Fitted | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require("torch", extra="torch")
-        for name, value in (("C", self.C), ("steps", self.steps), ("batch", self.batch)):
-            if not value > 0:
-                raise ShortlistError(f"LinearProbe: {name} must be more than 0, not {value}")
+        check_settings("linear_probe", self, least={"steps": 1, "batch": 1}, positive=["C"])
 
     def spec(self) -> dict[str, object]:
-        """What the campaign's file says of this model; it may go on on another device.
+        """The settings as written in the campaign's file, without the device: a campaign may continue on another.
 
         >>> LinearProbe().spec()
         {'name': 'linear_probe', 'C': 0.3, 'steps': 200, 'batch': 4096}
         """
-        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name != "device"}
+        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "device"}
         return {"name": "linear_probe", **settings}
 
     def prepare(self, dataset: Dataset) -> None:
@@ -108,74 +84,53 @@ class LinearProbe:
         self.prepare_features(train, test)
 
     def prepare_features(self, train: npt.NDArray[Any], test: npt.NDArray[Any] | None) -> None:
-        """As `prepare`, for features (N, F) and (n, F) that somebody has already."""
-        mean, scale = _moments(train)
-        self._train = _Rows(self._on_device(train), mean, scale)
-        self._test = None if test is None else _Rows(self._on_device(test), mean, scale)
+        """As `prepare`, for features (N, F) and (n, F) that have been computed already."""
+        self._moments = _moments(train)
+        self._train = self._on_device(train)
+        self._test = None if test is None else self._on_device(test)
         self.forget()
 
-    def forget(self) -> None:
-        """As if never fitted; the features stay."""
-        self._fitted = None
-
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
-        import torch
+        from shortlist.models.linear.softmax_regression import softmax_regression
 
-        from shortlist.models.softmax_regression import softmax_regression
-
-        train, lesson = self._prepared(), Lesson.of(labelled)
-        device = train.features.device
-        weights, intercepts = softmax_regression(
-            train.standard(train.at(lesson.items)),
-            torch.from_numpy(lesson.codes).to(device),
-            len(lesson.classes),
-            C=self.C,
-            steps=self.steps,
-            partial=train.standard(train.at(lesson.partial)),
-            rejected=torch.from_numpy(lesson.rejected).to(device),
-        )
-        self._fitted = _Fitted(weights, intercepts, lesson.classes, lesson.n_classes, lesson.digest)
-
-    def predict(self, items: Ints) -> Stream:
-        return self._stream(items, self._prepared())
-
-    def predict_test(self) -> Stream:
-        if self._test is None:
-            raise ShortlistError(f"{self!r} has no test rows to predict: the dataset has no test split")
-        return self._stream(np.arange(len(self._test.features)), self._test)
+        train, training_set = self._prepared(), TrainingSet.of(labelled)
+        rows = (train[items] for items in (training_set.items, training_set.partial))
+        inputs, partial = (_standard(features, self._moments) for features in rows)
+        weights, intercepts = softmax_regression(inputs, partial, training_set, C=self.C, steps=self.steps)
+        self._fitted = _Fitted(weights, intercepts, self._moments, training_set)
 
     def perturbed_loss(self, items: Ints) -> Array:
         train, fitted = self._prepared(), self._learnt()
         weights, intercepts = (t.cpu().double().numpy() for t in (fitted.weights, fitted.intercepts))
 
         def losses(part: Ints) -> Floats:
-            inputs = train.standard(train.at(part)).cpu().double().numpy()
+            inputs = _standard(train[part], fitted.moments).cpu().double().numpy()
             return perturbed_losses(weights, intercepts, inputs)
 
-        together = max(1, HELD // len(weights))
-        parts = [items[start : start + together] for start in range(0, len(items), together)]
+        parts = (items[block] for block in blocks(len(items), max(1, HELD // len(weights))))
         return np.concatenate([np.empty(0), *on_all_cores(losses, parts)])
 
     def save(self, folder: Path) -> None:
         """Writes `linear_probe.npz`, whole or not at all."""
-        train, fitted = self._prepared(), self._learnt()
+        fitted = self._learnt()
         arrays = {"weights": fitted.weights.cpu().numpy(), "intercepts": fitted.intercepts.cpu().numpy()}
-        npz.write(folder / FILE, {**arrays, **self._made_from(train, fitted.learnt_from)})
+        write_npz(folder / FILE, {**arrays, **self._made_from(fitted.learnt_from)})
 
     def load(self, folder: Path, labelled: Labelled) -> bool:
         """False as well where the file was learnt from other labels, features or settings, or cannot be read."""
-        train, lesson = self._prepared(), Lesson.of(labelled)
-        kept = npz.read_made_from(folder / FILE, self._made_from(train, lesson.digest))
-        if kept is None:
+        training_set = TrainingSet.of(labelled)
+        arrays = read_made_from(folder / FILE, self._made_from(training_set))
+        if arrays is None:
             return False
-        weights, intercepts = (self._on_device(kept[name]) for name in ("weights", "intercepts"))
-        self._fitted = _Fitted(weights, intercepts, lesson.classes, lesson.n_classes, lesson.digest)
+        weights, intercepts = (self._on_device(arrays[name]) for name in ("weights", "intercepts"))
+        self._fitted = _Fitted(weights, intercepts, self._moments, training_set)
         return True
 
-    def _made_from(self, train: _Rows, learnt_from: str) -> dict[str, npt.NDArray[Any]]:
+    def _made_from(self, training_set: TrainingSet) -> dict[str, npt.NDArray[Any]]:
         """The moments tell other features, of another encoder for instance, from these."""
-        settings = np.array([self.C, self.steps])
-        return {"mean": train.mean, "scale": train.scale, "settings": settings, "learnt_from": np.array(learnt_from)}
+        self._prepared()
+        (mean, scale), settings = self._moments, np.array([self.C, self.steps])
+        return {"mean": mean, "scale": scale, "settings": settings, "learnt_from": np.array(training_set.digest)}
 
     def _on_device(self, rows: npt.NDArray[Any]) -> torch.Tensor:
         import torch
@@ -183,43 +138,32 @@ class LinearProbe:
         # torch reads a writable array where it is, and would warn of others
         return torch.from_numpy(np.require(rows, np.float32, ["C", "W"])).to(chosen(self.device))
 
-    def _prepared(self) -> _Rows:
-        if self._train is None:
-            raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) first")
-        return self._train
-
-    def _learnt(self) -> _Fitted:
-        if self._fitted is None:
-            raise ShortlistError(f"{self!r} has learnt nothing yet; call fit(labelled) first")
-        return self._fitted
-
-    def _stream(self, rows: Ints, split: _Rows) -> Stream:
-        # The stream holds on to this fit, so it says the same even after the next one.
-        return Batches(rows, self.batch, partial(_predict, self._learnt(), split))
+    @staticmethod
+    def _predict(fitted: _Fitted, split: torch.Tensor, rows: Ints) -> Predictions:
+        features = split[rows]
+        logits = _standard(features, fitted.moments) @ fitted.weights.T + fitted.intercepts
+        return over_all_classes(logits, fitted.learnt_from, features)
 
 
-def _predict(fitted: _Fitted, split: _Rows, rows: Ints) -> Predictions:
-    features = split.at(rows)
-    logits = split.standard(features) @ fitted.weights.T + fitted.intercepts
-    return over_all_classes(logits, fitted.classes, fitted.n_classes, features)
-
-
-def over_all_classes(logits: torch.Tensor, classes: Ints, n_classes: int, embeddings: torch.Tensor) -> Logits:
+def over_all_classes(logits: torch.Tensor, learnt_from: TrainingSet, embeddings: torch.Tensor) -> Logits:
     """Logits (n, k) of the classes seen as logits of all of them: tensors on a GPU, NumPy arrays on the CPU."""
-    import torch
-
-    wide = logits.new_full((len(logits), n_classes), -torch.inf)
-    wide[:, torch.from_numpy(classes).to(logits.device)] = logits
+    wide = logits.new_full((len(logits), learnt_from.n_classes), -np.inf)
+    wide[:, learnt_from.classes] = logits
     if wide.device.type == "cpu":  # where passes over NumPy arrays use all cores
         return Logits(wide.numpy(), embeddings.numpy())
     return Logits(wide, embeddings)
 
 
-def _moments(rows: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+def _standard(features: torch.Tensor, moments: Moments) -> torch.Tensor:
+    mean, scale = map(features.new_tensor, moments)
+    return (features - mean) / scale
+
+
+def _moments(rows: npt.NDArray[Any]) -> Moments:
     """(F,) means and deviations, in 64 bits; 1 where a feature is the same for all."""
     mean = rows.mean(axis=0, dtype=np.float64)
     squares = np.zeros_like(mean)
-    for start in range(0, len(rows), 4096):  # NumPy's own would hold a second copy of all rows
-        squares += np.square(rows[start : start + 4096] - mean).sum(axis=0)
+    for block in blocks(len(rows), 4096):  # NumPy's own would hold a second copy of all rows
+        squares += np.square(rows[block] - mean).sum(axis=0)
     deviation = np.sqrt(squares / len(rows))
     return mean, np.where(deviation > 1e-6 * np.abs(mean), deviation, 1.0)

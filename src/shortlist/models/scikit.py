@@ -7,7 +7,7 @@ import warnings
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,12 +15,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from shortlist.models.components import principal
-from shortlist.models.cores import on_one_thread
-from shortlist.models.encode import Matrix, encode
-from shortlist.models.perturbed_linear import Ascent, perturbed_losses
-from shortlist.models.stream import Batches
-from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
+from shortlist.models.linear.encoding import Matrix, encode, principal
+from shortlist.models.model import SplitModel, TrainingSet, check_settings
+from shortlist.models.perturbed import Ascent, perturbed_losses
+from shortlist.system.arrays import blocks
+from shortlist.system.threads import on_one_thread
+from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError
 
 MOST_WEIGHTS = 80_000_000  # L-BFGS keeps 25 numbers a weight, and counts them in 32 bits
 
@@ -28,11 +28,11 @@ MOST_WEIGHTS = 80_000_000  # L-BFGS keeps 25 numbers a weight, and counts them i
 @dataclass(frozen=True)
 class _Fitted:
     estimator: Any | None  # None: one class seen so far, and nothing to tell it from
-    classes: Ints  # (k,) the classes seen
-    n_classes: int
+    learnt_from: TrainingSet
 
 
-class Scikit:
+@dataclass(repr=False, eq=False)
+class Scikit(SplitModel[Matrix, _Fitted]):
     """A fresh clone of `estimator` is fitted every round; without one, logistic regression.
 
     With `components` the estimator sees so many principal components of the items instead of pixels, words or
@@ -53,90 +53,64 @@ class Scikit:
     [[1. 0. 0.]]
     """
 
-    def __init__(
-        self,
-        estimator: Any | None = None,
-        batch: int = 4096,
-        ascent: Ascent = "item",
-        components: int | None = None,
-    ) -> None:
-        estimator = LogisticRegression(C=30, max_iter=1000) if estimator is None else estimator
-        if isinstance(estimator, type) or not hasattr(estimator, "predict_proba"):
+    estimator: Any | None = None
+    batch: int = 4096
+    ascent: Ascent = "item"
+    components: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.estimator is None:
+            self.estimator = LogisticRegression(C=30, max_iter=1000)
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
             raise ShortlistError(
-                f"{_written(estimator)} cannot be a model, because it has no predict_proba; "
+                f"{_written(self.estimator)} cannot be a model, because it has no predict_proba; "
                 "give an instance of a classifier that has, or wrap it in CalibratedClassifierCV"
             )
-        if batch < 1:
-            raise ShortlistError(f"batch must be at least 1, not {batch}")
-        if ascent not in get_args(Ascent):
-            raise ShortlistError(f"ascent must be item or batch, not {ascent!r}")
-        if components is not None and components < 1:
-            raise ShortlistError(f"components must be at least 1, not {components}")
-        self.estimator = estimator
-        self.batch = batch
-        self.ascent = ascent
-        self.components = components
-        self._train: Matrix | None = None
-        self._test: Matrix | None = None
-        self._fitted: _Fitted | None = None
+        check_settings("scikit", self, least={"batch": 1, "components": 1}, ascent=Ascent)
 
     def __repr__(self) -> str:
         return f"Scikit({_written(self.estimator)})"
 
     def spec(self) -> dict[str, object]:
-        """What the campaign's file says of this model.
+        """The settings as written in the campaign's file.
 
         >>> Scikit().spec()
         {'name': 'scikit', 'estimator': 'LogisticRegression(C=30, max_iter=1000)', 'batch': 4096}
         """
-        said: dict[str, object] = {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
+        spec: dict[str, object] = {"name": "scikit", "estimator": _written(self.estimator), "batch": self.batch}
         # campaigns from before there was a choice do not say it, and are to go on
         if self.ascent != "item":
-            said["ascent"] = self.ascent
+            spec["ascent"] = self.ascent
         if self.components is not None:
-            said["components"] = self.components
-        return said
+            spec["components"] = self.components
+        return spec
 
     def prepare(self, dataset: Dataset) -> None:
         train, test = encode(dataset)
         self._train, self._test = (train, test) if self.components is None else principal(train, test, self.components)
 
     def fit(self, labelled: Labelled, *, rng: Rng) -> None:
-        if self._train is None:
-            raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) before fit")
-        if not len(labelled.items):
-            raise ShortlistError(f"{self!r} cannot learn from no labels; label some items first")
-        classes = np.unique(labelled.labels)
-        estimator = None
-        if len(classes) > 1:  # most estimators refuse a single class
-            by_item = np.argsort(labelled.items)  # the order of the answers must not matter
-            items, labels = labelled.items[by_item], labelled.labels[by_item]
-            _refuse_too_many(self.estimator, len(classes), self._train.shape[1])
+        matrix, training_set = self._prepared(), TrainingSet.of(labelled)
+        n_seen, estimator = len(training_set.classes), None
+        if n_seen > 1:  # most estimators refuse a single class
+            _refuse_too_many(self.estimator, n_seen, matrix.shape[1])
             fit = _seeded(clone(self.estimator), rng).fit
             with warnings.catch_warnings():  # the first labels of many classes are few for each, and are classes
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                estimator = on_one_thread(partial(fit, self._train[items], labels))
-        self._fitted = _Fitted(estimator, classes, labelled.n_classes)
-
-    def predict(self, items: Ints) -> Stream:
-        return self._stream(items, self._train)
-
-    def predict_test(self) -> Stream:
-        if self._test is None:
-            raise ShortlistError(f"{self!r} has no test rows to predict: the dataset has no test split")
-        return self._stream(np.arange(self._test.shape[0]), self._test)
+                estimator = on_one_thread(partial(fit, matrix[training_set.items], training_set.labels))
+        self._fitted = _Fitted(estimator, training_set)
 
     def perturbed_loss(self, items: Ints) -> Array:
         self.check_perturbed_loss()
-        matrix, fitted = self._learnt(self._train)
-        if fitted.estimator is None:  # one class is never wrong
+        matrix, estimator = self._prepared(), self._learnt().estimator
+        if estimator is None:  # one class is never wrong
             return np.zeros(len(items))
-        parts = [items[start : start + self.batch] for start in range(0, len(items), self.batch)]
-        return np.concatenate([np.empty(0), *(_losses(fitted.estimator, matrix[p], self.ascent) for p in parts)])
+        parts = (items[block] for block in blocks(len(items), self.batch))
+        return np.concatenate([np.empty(0), *(_losses(estimator, matrix[part], self.ascent) for part in parts)])
 
     def check_perturbed_loss(self) -> None:
         last = _last(self.estimator)
-        # up to scikit-learn 1.7 a `multi_class` that somebody set may mean something else than a softmax
+        # up to scikit-learn 1.7 a `multi_class` of the caller may mean something else than a softmax
         usual = getattr(last, "multi_class", "auto") in ("auto", "deprecated")
         if not (isinstance(last, LogisticRegression) and last.solver != "liblinear" and usual):
             raise ShortlistError(
@@ -150,33 +124,23 @@ class Scikit:
     def load(self, folder: Path, labelled: Labelled) -> bool:
         return False
 
-    def _stream(self, rows: Ints, matrix: Matrix | None) -> Stream:
-        matrix, fitted = self._learnt(matrix)
-        # The stream holds on to this fit, so it says the same even after the next one.
-        return Batches(rows, self.batch, partial(_predict, fitted, matrix))
-
-    def _learnt(self, matrix: Matrix | None) -> tuple[Matrix, _Fitted]:
-        if matrix is None or self._fitted is None:
-            raise ShortlistError(f"{self!r} has learnt nothing yet; call prepare and fit before predict")
-        return matrix, self._fitted
+    @staticmethod
+    def _predict(fitted: _Fitted, split: Matrix, rows: Ints) -> Predictions:
+        inputs = split[rows]
+        probs = np.zeros((len(rows), fitted.learnt_from.n_classes), np.float32)
+        probs[:, fitted.learnt_from.classes] = _seen_probs(fitted.estimator, inputs)
+        return Predictions(probs, inputs if isinstance(inputs, np.ndarray) else None)
 
 
-def _predict(fitted: _Fitted, matrix: Matrix, rows: Ints) -> Predictions:
-    inputs = matrix[rows]
-    probs = np.zeros((len(rows), fitted.n_classes), np.float32)
-    probs[:, fitted.classes] = _seen_probs(fitted, inputs)
-    return Predictions(probs, inputs if isinstance(inputs, np.ndarray) else None)
-
-
-def _seen_probs(fitted: _Fitted, inputs: Matrix) -> Floats:
+def _seen_probs(estimator: Any | None, inputs: Matrix) -> Floats:
     """(n, k) over the classes seen; rows sum to 1 before they are cast to float32."""
-    if fitted.estimator is None:
+    if estimator is None:
         return np.ones((inputs.shape[0], 1))
-    probs = np.asarray(on_one_thread(partial(fitted.estimator.predict_proba, inputs)), np.float64)
+    probs = np.asarray(on_one_thread(partial(estimator.predict_proba, inputs)), np.float64)
     totals = probs.sum(axis=1, keepdims=True)
     if not (np.isfinite(totals).all() and (totals > 0).all() and (probs >= 0).all()):
         raise ShortlistError(
-            f"predict_proba of {_written(fitted.estimator)} gave a row that is no distribution "
+            f"predict_proba of {_written(estimator)} gave a row that is no distribution "
             "(NaN, infinite, negative or all zero); change its settings"
         )
     normalised: Floats = probs / totals

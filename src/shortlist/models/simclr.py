@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -9,54 +10,58 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.extra import require
-from shortlist.models.features_cache import cached
-from shortlist.models.network.devices import chosen
+from shortlist.models.encoders.features_cache import cached
+from shortlist.models.model import check_settings
+from shortlist.models.torch_runtime import chosen
+from shortlist.system.extras import require
 from shortlist.types import Dataset, ShortlistError
 
 if TYPE_CHECKING:
     from shortlist.models.network.contrast import Contrast
 
-RECIPE = 1  # changes with whatever changes features: those kept under another number are not used
+RECIPE = 1  # raised by every change that changes features: those stored under another number are not used
 
 
+@dataclass(repr=False, eq=False)
 class Simclr:
     """Self-supervised features for ProbCover and TypiClust. No label is looked at.
 
     A network learns to tell two random views of an image from the views of all others; its embeddings, each of length
-    1, are the features. The settings are those of the SimCLR that TypiClust and ProbCover took theirs from (batches
-    of 512, SGD with momentum at a rate of 0.4 with weight decay 1e-4, temperature 0.1, a projection to 128), with a
-    short warm-up, Nesterov's momentum and 200 epochs for their 500. Features are kept in `cache` (None: where
-    Shortlist keeps its caches) once the training is complete; a training that was killed starts again.
+    1, are the features. The settings are those of the SimCLR that TypiClust and ProbCover took theirs from, with a
+    short warm-up, Nesterov's momentum and 200 epochs for their 500; weight decay is 1e-4. Features are kept once the
+    training is complete; a training that was killed starts again.
+
+    Parameters
+    ----------
+    architecture, width : as of `Network`
+    epochs, batch : how long it learns, and how many images are told apart at once
+    rate : of SGD with momentum
+    temperature : of the contrast between views
+    projection : numbers of an image that are compared; the features are those before it
+    seed : of the first weights and of the views
+    device : `cpu`, `cuda`, or what there is (auto)
+    cache : a folder for features; None: where Shortlist keeps its caches
     """
 
-    def __init__(
-        self,
-        architecture: str = "resnet18",
-        *,
-        width: int | None = None,
-        epochs: int = 200,
-        batch: int = 512,
-        rate: float = 0.4,
-        temperature: float = 0.1,
-        projection: int = 128,
-        seed: int = 0,
-        device: str = "auto",
-        cache: str | Path | None = None,
-    ) -> None:
-        require("torch", extra="torch")
-        from shortlist.models.network.architectures import architecture as named
+    architecture: str = "resnet18"
+    _: KW_ONLY
+    width: int | None = None
+    epochs: int = 200
+    batch: int = 512
+    rate: float = 0.4
+    temperature: float = 0.1
+    projection: int = 128
+    seed: int = 0
+    device: str = "auto"
+    cache: str | Path | None = None
 
-        self._build = named(architecture, projection, width)
-        for name, value, least in (("epochs", epochs, 1), ("batch", batch, 2), ("projection", projection, 1)):
-            if not value >= least:
-                raise ShortlistError(f"simclr.{name}: must be at least {least}, not {value}")
-        for name, positive in (("rate", rate), ("temperature", temperature)):
-            if not positive > 0:
-                raise ShortlistError(f"simclr.{name}: must be above 0, not {positive}")
-        self.architecture, self.width, self.projection = architecture, width, projection
-        self.epochs, self.batch, self.rate, self.temperature = epochs, batch, rate, temperature
-        self.seed, self.device, self.cache = seed, device, cache
+    def __post_init__(self) -> None:
+        require("torch", extra="torch")
+        from shortlist.models.network.architectures import architecture
+
+        self._build = architecture(self.architecture, self.projection, self.width)
+        least = {"epochs": 1, "batch": 2, "projection": 1}
+        check_settings("simclr", self, least=least, positive=["rate", "temperature"])
 
     def __repr__(self) -> str:
         return f"Simclr({self.architecture!r}, epochs={self.epochs})"
@@ -68,9 +73,8 @@ class Simclr:
         {'name': 'simclr', 'architecture': 'resnet18', 'width': 8, 'epochs': 10, 'batch': 512, 'rate': 0.4,
          'temperature': 0.1, 'projection': 128, 'seed': 0}
         """
-        settings = ("architecture", "width", "epochs", "batch", "rate", "temperature", "projection", "seed")
-        told = {name: getattr(self, name) for name in settings}
-        return {"name": "simclr", **{name: value for name, value in told.items() if value is not None}}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("device", "cache")}
+        return {"name": "simclr", **{name: value for name, value in values.items() if value is not None}}
 
     def features(self, dataset: Dataset) -> npt.NDArray[np.float32]:
         """(N, D), each of length 1, of the items to label."""
@@ -78,18 +82,18 @@ class Simclr:
             raise ShortlistError(f"{self!r} is for images, and {dataset.name} holds {dataset.kind}")
         if len(dataset.inputs) < 2:
             raise ShortlistError(f"{self!r} learns by telling images apart, and {dataset.name} has fewer than two")
-        made_from = [RECIPE, *map(str, self.spec().items()), dataset.inputs]
-        return cached(made_from, lambda: {"features": self._learnt(dataset.inputs)}, self.cache)["features"]
 
-    def _learnt(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
-        learner = self.learner(images)
-        learner.fit(self.epochs, np.random.default_rng([self.seed, crc32(b"simclr")]))
-        return learner.features()
+        def learnt() -> dict[str, npt.NDArray[np.float32]]:
+            learner = self.learner(dataset.inputs)
+            learner.fit(self.epochs, np.random.default_rng([self.seed, crc32(b"simclr")]))
+            return {"features": learner.features()}
+
+        return cached([RECIPE, *map(str, self.spec().items()), dataset.inputs], learnt, self.cache)["features"]
 
     def learner(self, images: npt.NDArray[np.uint8]) -> Contrast:
         """What learns from images (N, H, W[, 3])."""
         from shortlist.models.network.contrast import Contrast
-        from shortlist.models.network.pixels import coloured
+        from shortlist.models.network.images import coloured
 
         return Contrast(
             self._build,

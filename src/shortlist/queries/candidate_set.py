@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Literal, Self
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from array_api_compat import array_namespace
 
 from shortlist.conformal import (
     LAC,
+    SCORE,
     Quantile,
     Score,
     best_on_grid,
@@ -15,12 +17,12 @@ from shortlist.conformal import (
     miss_share,
     of_truth,
     price_table,
-    set_sizes,
     threshold_at,
 )
-from shortlist.costs import Bits
-from shortlist.plans import Plan, conventional, shortlisted
-from shortlist.probabilities import check_labels, check_probs
+from shortlist.costs import COST, ByName
+from shortlist.plans import Plan, shortlisted
+from shortlist.probabilities import check_labels, check_probs, count_true
+from shortlist.queries.conventional import Conventional
 from shortlist.rows import as_batch, count_at_least, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError
 
@@ -29,24 +31,38 @@ from shortlist.types import Array, CostModel, Predictions, ShortlistError
 class CandidateSet:
     """The paper's query: the classes that conform, plus "None of the above"; the rest only after "None".
 
-    Left alone, the error rate is the one that makes labels cheapest on the calibration set (α*); with `alpha`
-    given it stays there. Before it is calibrated it asks conventionally.
+    It asks conventionally until `calibrate` gives a `CalibratedSet`, whose `alpha` and `threshold` are what was found.
 
-    >>> import numpy as np
-    >>> probs = np.array([[0.7, 0.2, 0.05, 0.05], [0.1, 0.6, 0.2, 0.1], [0.3, 0.3, 0.3, 0.1]])
-    >>> query = CandidateSet().calibrate(probs, np.array([0, 1, 3]))
+    Parameters
+    ----------
+    n_cal : how many of a round's items it learns from
+    alpha : the error rate to calibrate for; None: the one that makes labels cheapest on the calibration set (α*)
+    search : with no `alpha`, try every threshold (exact) or the paper's grid of 50 error rates (grid)
+    quantile : which empirical quantile stands for an error rate; see `conformal.threshold_at`
+    score : how well a class conforms: LAC, APS or RAPS
+    cost : what choosing one of so many options costs
+
+    >>> probs = [[0.7, 0.2, 0.05, 0.05], [0.1, 0.6, 0.2, 0.1], [0.3, 0.3, 0.3, 0.1]]
+    >>> query = CandidateSet().calibrate(probs, [0, 1, 3])
     >>> query.threshold, round(query.alpha, 3), query.plan(probs).sizes
     (0.6, 0.333, array([1, 1, 4]))
     """
 
+    short: ClassVar[str] = "CSQ"
+    about: ClassVar[str] = (
+        "Candidate set query: the annotator first sees only the classes the model holds possible, and “None of the "
+        "above”; the other classes come only after “None”."
+    )
+
+    state: ClassVar[None] = None  # nothing is known before calibration
+    threshold: ClassVar[None] = None
+
     n_cal: int = 500
     alpha: float | None = None
-    threshold: float | None = None
     search: Literal["exact", "grid"] = "exact"
     quantile: Quantile = "plain"
-    score: Score = LAC()
-    cost: CostModel = Bits()
-    fixed: float | None = field(default=None, repr=False)  # the alpha the user asked for, kept through calibration
+    score: ByName[Score] = SCORE
+    cost: ByName[CostModel] = COST
 
     def __post_init__(self) -> None:
         if self.n_cal < 1:
@@ -57,45 +73,99 @@ class CandidateSet:
             raise ShortlistError(f"candidate_set: search must be exact or grid, got {self.search!r}")
         if self.quantile not in ("plain", "corrected", "authors"):
             raise ShortlistError(f"candidate_set: quantile must be plain, corrected or authors, got {self.quantile!r}")
-        if self.threshold is None and self.alpha is not None:
-            object.__setattr__(self, "fixed", self.alpha)
 
-    def calibrate(self, probs: Array, labels: Array) -> Self:
-        check_labels(labels, check_probs(probs).shape[0], probs.shape[1])
+    def restored(self, state: Mapping[str, Any] | None) -> CandidateSet | CalibratedSet:
+        """The query as the calibration that left this state made it.
+
+        >>> query = CandidateSet(n_cal=5).restored({"alpha": 0.1, "threshold": 0.4})
+        >>> query.alpha, query.n_cal, query.state
+        (0.1, 5, {'alpha': 0.1, 'threshold': 0.4})
+        """
+        return self if state is None else CalibratedSet(self, float(state["alpha"]), float(state["threshold"]))
+
+    def calibrate(self, probs: Array, labels: Array) -> CalibratedSet:
+        """The query with the threshold that labelled probabilities call for.
+
+        >>> CandidateSet(alpha=0).calibrate([[0.75, 0.25], [0.5, 0.5]], [0, 1]).state
+        {'alpha': 0, 'threshold': 0.0}
+        """
+        probs = check_probs(probs)
+        labels = check_labels(labels, probs.shape[0], probs.shape[1])
         if probs.shape[0] == 0:
             raise ShortlistError("candidate_set: no labelled item to calibrate on")
         conformity = self.score(probs)
         truths = of_truth(conformity, labels)
-        if self.fixed is not None:
-            return self.at(self.fixed, threshold_at(truths, self.fixed, self.quantile))
-        threshold = (
-            best_threshold(conformity, labels, self.cost)
-            if self.search == "exact"
-            else best_on_grid(conformity, labels, self.cost, self.quantile)
-        )
-        return self.at(miss_share(truths, threshold), threshold)
-
-    def at(self, alpha: float | None, threshold: float | None) -> Self:
-        return replace(self, alpha=alpha, threshold=threshold)
+        if self.alpha is not None:
+            return CalibratedSet(self, self.alpha, threshold_at(truths, self.alpha, self.quantile))
+        if self.search == "exact":
+            threshold = best_threshold(conformity, labels, self.cost)
+        else:
+            threshold = best_on_grid(conformity, labels, self.cost, self.quantile)
+        return CalibratedSet(self, miss_share(truths, threshold), threshold)
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
-        batch = as_batch(probs)
+        """(n,) what asking about each item costs conventionally.
+
+        >>> CandidateSet().price([[0.7, 0.1, 0.1, 0.1]])
+        array([2.])
+        """
+        return Conventional(self.cost).price(probs)
+
+    def plan(self, probs: Array) -> Plan:
+        """All classes in one stage.
+
+        >>> CandidateSet().plan([[0.2, 0.8]]).sets
+        [array([1, 0])]
+        """
+        return Conventional(self.cost).plan(probs)
+
+
+@dataclass(frozen=True)
+class CalibratedSet:
+    """A candidate set query and what its calibration found."""
+
+    query: CandidateSet
+    alpha: float  # the share of the calibration set that its lists miss, or the error rate that was asked for
+    threshold: float  # a class is listed from this conformity on; 0 is the conventional query
+
+    @property
+    def n_cal(self) -> int:
+        return self.query.n_cal
+
+    @property
+    def cost(self) -> CostModel:
+        return self.query.cost
+
+    @property
+    def score(self) -> Score:
+        return self.query.score
+
+    @property
+    def state(self) -> dict[str, float]:
+        return {"alpha": self.alpha, "threshold": self.threshold}
+
+    def restored(self, state: Mapping[str, Any] | None) -> CandidateSet | CalibratedSet:
+        return self.query.restored(state)
+
+    def calibrate(self, probs: Array, labels: Array) -> CalibratedSet:
+        """Calibrate anew: nothing of this calibration is kept."""
+        return self.query.calibrate(probs, labels)
+
+    @of_batches
+    def price(self, probs: Array | Predictions) -> Array:
         if not self.threshold:
-            return conventional(batch.matrix).expected(self.cost)
-        sizes = self._sizes(batch, self.threshold)
-        table = price_table(batch.matrix.shape[1], self.alpha or 0.0, self.cost, sizes)
+            return self.query.price(probs)
+        batch = as_batch(probs)
+        if isinstance(self.score, LAC):  # without a matrix of conformities, which logits would have to make
+            sizes = count_at_least(batch, self.threshold)
+        else:
+            sizes = count_true(members(self.score(batch.probs), self.threshold))
+        table = price_table(batch.matrix.shape[1], self.alpha, self.cost, sizes)
         return array_namespace(table).take(table, sizes)
 
     def plan(self, probs: Array) -> Plan:
-        check_probs(probs)
+        probs = check_probs(probs)
         if not self.threshold:
-            return conventional(probs)
-        conformity = self.score(probs)
-        return shortlisted(probs, members(conformity, self.threshold), self.alpha or 0.0)
-
-    def _sizes(self, batch: Predictions, threshold: float) -> Array:
-        """(n,) how many classes conform; for LAC without a matrix of conformities, which logits would have to make."""
-        if isinstance(self.score, LAC):
-            return count_at_least(batch, threshold)
-        return set_sizes(self.score(batch.probs), threshold)
+            return self.query.plan(probs)
+        return shortlisted(probs, members(self.score(probs), self.threshold), self.alpha)

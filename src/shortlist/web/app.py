@@ -5,29 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import math
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from shortlist import __version__
-from shortlist.campaign.database import Unwritable
 from shortlist.campaign.engine import Campaign
+from shortlist.campaign.storage.database import Unwritable
 from shortlist.types import ShortlistError
-from shortlist.web import accounts, api, files, owning, pages
-from shortlist.web.bodies import Problem
-from shortlist.web.desk import Closed
-from shortlist.web.guard import HEADERS, Doorkeeper, Guard
-from shortlist.web.items import Items, Unreadable
-from shortlist.web.live import Live
+from shortlist.web import pages
+from shortlist.web.api import accounts, files, labelling
+from shortlist.web.items import Unreadable
 from shortlist.web.people.people import People, Refused
-from shortlist.web.supervisor import Supervisor
+from shortlist.web.security import HEADERS, Guard, SessionCache
+from shortlist.web.service.labelling import LabellingService
+from shortlist.web.service.leases import Closed
+from shortlist.web.service.worker import Supervisor
 
 STATIC = Path(__file__).with_name("static")
 
@@ -36,46 +37,42 @@ def label_app(
     campaign: Campaign,
     people: People,
     *,
-    worker: Sequence[str] | None = None,  # the command that trains; None: somebody else does
+    worker: Sequence[str] | None = None,  # the command that trains; None: another process does
     hosts: Collection[str] | None = None,  # names this server answers to; None: any
     control: float = 0.0,  # share of control questions
-    lease: float | None = None,
 ) -> FastAPI:
     """The app of one campaign. Questions come from its folder, answers go there, `worker` does the rest."""
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        live = Live(campaign, people, control=control, lease=lease)
-        app.state.live = live
-        await live.start()
-        tasks = [asyncio.create_task(live.keep_leases()), asyncio.create_task(live.notice())]
+        service = LabellingService(campaign, people, control)
+        app.state.service = service
+        await service.start()
+        tasks = [asyncio.create_task(service.keep_leases()), asyncio.create_task(service.notice())]
         if worker:
-            tasks.append(asyncio.create_task(Supervisor(live, worker).run()))
+            tasks.append(asyncio.create_task(Supervisor(service, worker).run()))
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            live.close()
+            service.close()
 
     app = FastAPI(
         title="Shortlist",
         version=__version__,
         description="Everything the labelling pages do. Programs send `Authorization: Bearer TOKEN`.",
         lifespan=life,
-        docs_url=None,  # its page would load scripts from elsewhere; ours is at /api
+        docs_url=None,  # its page would load scripts from other sites; the one at /api does not
         redoc_url=None,
         openapi_url=None,
-        responses=REFUSALS,
+        exception_handlers=HANDLERS,
     )
-    app.state.people, app.state.items, app.state.campaign = people, Items(campaign.learner.dataset), campaign
-    app.state.doorkeeper, app.state.kept = Doorkeeper(people), {}
-    for router in (api.router, accounts.router, owning.router, files.router, pages.router):
-        app.include_router(router)
+    app.state.people, app.state.campaign = people, campaign
+    app.state.session_cache, app.state.cached = SessionCache(people), {}
+    app.router.routes.extend(ROUTER.routes)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
-    for kind, handler in HANDLERS.items():
-        app.add_exception_handler(kind, handler)
     app.add_middleware(Guard, hosts=hosts, files={"/api/import"})
     return app
 
@@ -83,64 +80,53 @@ def label_app(
 # --- what went wrong, in a sentence ----------------------------------------------------------------------------
 
 
-def _told(status: int, words: str, **headers: str) -> Response:
+class Problem(BaseModel):
+    error: str = Field(description="a sentence")
+
+
+def _error(status: int, words: str, **headers: str) -> Response:
     return JSONResponse({"error": words}, status, headers)
 
 
-async def _closed(_: Request, error: Any) -> Response:
-    return _told(409, str(error))
+def answered_with(
+    status: int, words: str | None = None, **headers: str
+) -> Callable[[Request, Any], Awaitable[Response]]:
+    """These words with this status; without any, the error's own sentence."""
 
+    async def handler(_: Request, error: Any) -> Response:
+        return _error(status, words or str(error), **headers)
 
-async def _unreadable(_: Request, error: Any) -> Response:
-    return _told(404, str(error))
+    return handler
 
 
 async def _refused(_: Request, error: Refused) -> Response:
     wait = math.ceil(error.retry_after)
-    return _told(429, str(error), **{"Retry-After": str(wait)}) if error.retry_after else _told(401, str(error))
-
-
-async def _unwritable(_: Request, error: Any) -> Response:
-    """Nobody's mistake: pages keep what they have and send it again."""
-    return _told(503, str(error), **{"Retry-After": "1"})
-
-
-async def _mistake(_: Request, error: Any) -> Response:
-    return _told(400, str(error))
+    return _error(429, str(error), **{"Retry-After": str(wait)}) if error.retry_after else _error(401, str(error))
 
 
 async def _malformed(_: Request, error: Any) -> Response:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return _told(422, f"{where}: {first['msg']}" if where else first["msg"])
+    return _error(422, f"{where}: {first['msg']}" if where else first["msg"])
 
 
 async def _http(request: Request, error: Any) -> Response:
     if error.status_code == 401 and pages.wants_page(request):
-        return pages.to_sign_in()
+        return RedirectResponse("/sign-in", 303)
     if error.status_code == 403 and pages.wants_page(request) and "text/html" in request.headers.get("accept", ""):
-        return pages.refused(request, str(error.detail))
-    return _told(error.status_code, str(error.detail), **(error.headers or {}))
-
-
-async def _gone(_: Request, __: Any) -> Response:
-    """Whoever sent it hung up before its end: no mistake of ours, and nobody hears this."""
-    return _told(400, "the body has no end")
-
-
-async def _broken(_: Request, __: Any) -> Response:
-    """What nobody has thought of, without a word of it: the log has it all. The guard is not on this way out."""
-    return _told(500, "the server has made a mistake; its log says which", **HEADERS)
+        person = getattr(request.state, "person", None)
+        return pages.page(request, "refused", person, status=403, words=str(error.detail))
+    return _error(error.status_code, str(error.detail), **(error.headers or {}))
 
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": words, "model": Problem}
     for status, words in {
         400: "cannot be done, or cannot be read",
-        401: "nobody is signed in",
+        401: "not signed in",
         403: "not for this person, or not from a page of this campaign",
         404: "there is no such thing",
-        409: "the question is closed or with somebody else",
+        409: "the question is closed, or with another person",
         413: "too large",
         422: "not what is described here",
         429: "too many wrong tries; Retry-After says how many seconds to wait",
@@ -148,13 +134,22 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     }.items()
 }
 HANDLERS: dict[Any, Any] = {
-    Closed: _closed,
-    Unreadable: _unreadable,
+    Closed: answered_with(409),
+    Unreadable: answered_with(404),
     Refused: _refused,
-    Unwritable: _unwritable,
-    ShortlistError: _mistake,
+    Unwritable: answered_with(503, **{"Retry-After": "1"}),  # pages keep what they have and send it again
+    ShortlistError: answered_with(400),
     RequestValidationError: _malformed,
     HTTPException: _http,
-    ClientDisconnect: _gone,
-    Exception: _broken,
+    ClientDisconnect: answered_with(400, "the body has no end"),  # the sender hung up; no client reads this
+    # a bug: its details are in the log, and the guard does not add its headers here
+    Exception: answered_with(500, "the server has made a mistake; its log says which", **HEADERS),
 }
+
+
+# --- what it answers to ----------------------------------------------------------------------------------------
+
+# One for all apps: FastAPI works a route out when it is first asked for, 0.1 s for all of them
+ROUTER = APIRouter(responses=REFUSALS)
+for _router in (labelling.router, accounts.router, files.router, pages.router):
+    ROUTER.include_router(_router)

@@ -1,4 +1,4 @@
-"""What an item looks like to whoever labels it: a picture, a text, or numbers."""
+"""How an item is shown to the person who labels it: a picture, a text, or numbers."""
 
 from __future__ import annotations
 
@@ -13,15 +13,8 @@ import numpy as np
 from shortlist.datasets.image_folder import as_rgb
 from shortlist.types import Dataset, ShortlistError
 
-SHOWN_BY_BROWSERS = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".webp": "image/webp",
-    ".gif": "image/gif",
-    ".bmp": "image/bmp",
-    ".avif": "image/avif",
-}
+SHOWN_BY_BROWSERS = {f".{kind}": f"image/{kind}" for kind in ("png", "jpeg", "webp", "gif", "bmp", "avif")}
+SHOWN_BY_BROWSERS[".jpg"] = SHOWN_BY_BROWSERS[".jpeg"]
 FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "AVIF", "TIFF", "PPM")  # for one, PostScript is a program
 MOST_NUMBERS = 512  # of a feature vector that are drawn
 
@@ -30,39 +23,31 @@ class Unreadable(ShortlistError):
     """The item cannot be shown."""
 
 
-class Items:
-    """The items of a dataset by their position in it."""
+def view(dataset: Dataset, position: int) -> dict[str, Any]:
+    """The JSON from which a page shows an item."""
+    key = dataset.keys[position]
+    if dataset.kind == "images":
+        return {"key": key, "kind": "image", "src": f"/api/items/{position}"}
+    if dataset.kind == "texts":
+        return {"key": key, "kind": "text", "text": str(dataset.inputs[position])}
+    return {"key": key, "kind": "features", "values": _numbers(dataset.inputs[position])}
 
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset = dataset
 
-    def __len__(self) -> int:
-        return len(self.dataset.keys)
-
-    def view(self, position: int) -> dict[str, Any]:
-        """As much as a page needs to show it."""
-        key = self.dataset.keys[position]
-        if self.dataset.kind == "images":
-            return {"key": key, "kind": "image", "src": f"/api/items/{position}"}
-        if self.dataset.kind == "texts":
-            return {"key": key, "kind": "text", "text": str(self.dataset.inputs[position])}
-        return {"key": key, "kind": "features", "values": _numbers(self.dataset.inputs[position])}
-
-    def picture(self, position: int) -> tuple[bytes, str]:
-        """The image's bytes and their media type; a file is sent as it is where browsers can show it."""
-        if not 0 <= position < len(self) or self.dataset.kind != "images":
-            raise Unreadable(f"item {position}: there is no such picture")
-        path: Path | None = self.dataset.file_of(position) if hasattr(self.dataset, "file_of") else None
-        if path is None:
-            return png(np.asarray(self.dataset.inputs[position])), "image/png"
-        key = self.dataset.keys[position]
-        try:
-            if not path.is_file():  # a pipe or a device would be read for ever
-                raise Unreadable(f"{key}: there is no such file any more")
-            kind = SHOWN_BY_BROWSERS.get(path.suffix.lower()) if _is_inside(path, key) else None
-            return (path.read_bytes(), kind) if kind else (_converted(path), "image/png")
-        except OSError as error:
-            raise Unreadable(f"{key}: cannot be read ({error.strerror})") from None
+def picture(dataset: Dataset, position: int) -> tuple[bytes, str]:
+    """The image's bytes and their media type; a file is sent as it is where browsers can show it."""
+    if not 0 <= position < len(dataset.keys) or dataset.kind != "images":
+        raise Unreadable(f"item {position}: there is no such picture")
+    path: Path | None = dataset.file_of(position) if hasattr(dataset, "file_of") else None
+    if path is None:
+        return png(np.asarray(dataset.inputs[position])), "image/png"
+    key = dataset.keys[position]
+    try:
+        if not path.is_file():  # a pipe or a device would be read for ever
+            raise Unreadable(f"{key}: there is no such file any more")
+        kind = SHOWN_BY_BROWSERS.get(path.suffix.lower()) if _is_inside(path, key) else None
+        return (path.read_bytes(), kind) if kind else (_converted(path), "image/png")
+    except OSError as error:
+        raise Unreadable(f"{key}: cannot be read ({error.strerror})") from None
 
 
 def _numbers(row: Any) -> list[float]:

@@ -6,47 +6,45 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader
 
-from shortlist.web.accounts import start_session
-from shortlist.web.guard import Anybody, Owner, SignedIn, people_of
+from shortlist.campaign.formats import FORMATS
+from shortlist.web.api.accounts import start_session
+from shortlist.web.security import SignedIn, is_owner, people_of, person_if_any, signed_in
 
 router = APIRouter(include_in_schema=False)
 templates = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True)
+templates.globals["formats"] = FORMATS.values()
 
 
-def page(request: Request, name: str, person: Any = None, **values: Any) -> HTMLResponse:
+def page(request: Request, name: str, person: Any = None, *, status: int = 200, **values: Any) -> HTMLResponse:
     folder: Path = request.app.state.campaign.folder.path
     values |= {"person": person, "csrf": getattr(request.state, "csrf", "")}
     values |= {"campaign": folder.name, "campaign_id": crc32(str(folder).encode())}
-    return HTMLResponse(templates.get_template(f"{name}.html").render(values))
+    return HTMLResponse(templates.get_template(f"{name}.html").render(values), status)
 
 
 def wants_page(request: Request) -> bool:
     return request.method == "GET" and not request.url.path.startswith("/api/")
 
 
-def refused(request: Request, words: str) -> Response:
-    """For who is signed in and may not see a page."""
-    told = page(request, "refused", getattr(request.state, "person", None), words=words)
-    told.status_code = 403
-    return told
+def _add(path: str, template: str, may_see: Any) -> None:
+    def show(request: Request, person: Any = may_see) -> Response:
+        return page(request, template, person)
+
+    router.add_api_route(path, show)
 
 
-def to_sign_in() -> Response:
-    return RedirectResponse("/sign-in", 303)
-
-
-@router.get("/")
-def label(request: Request, person: SignedIn) -> Response:
-    return page(request, "label", person)
-
-
-@router.get("/sign-in")
-def sign_in(request: Request, person: Anybody) -> Response:
-    return page(request, "sign_in", person)
+_add("/", "label", Depends(signed_in))
+_add("/sign-in", "sign_in", Depends(person_if_any))
+_add("/dashboard", "dashboard", Depends(is_owner))
+_add("/people", "people", Depends(is_owner))
+_add("/decide", "decide", Depends(is_owner))
+_add("/files", "files", Depends(is_owner))
+_add("/account", "account", Depends(signed_in))
+_add("/api", "api", Depends(signed_in))
 
 
 @router.get("/start/{token}")
@@ -61,38 +59,7 @@ def start(request: Request, token: str) -> Response:
 
 @router.get("/join/{token}")
 def join(request: Request, token: str) -> Response:
-    invitation = people_of(request).invitation(token)
-    return page(request, "join", token=token, invitation=invitation)
-
-
-@router.get("/dashboard")
-def dashboard(request: Request, person: Owner) -> Response:
-    return page(request, "dashboard", person)
-
-
-@router.get("/people")
-def people(request: Request, person: Owner) -> Response:
-    return page(request, "people", person)
-
-
-@router.get("/decide")
-def decide(request: Request, person: Owner) -> Response:
-    return page(request, "decide", person)
-
-
-@router.get("/files")
-def files(request: Request, person: Owner) -> Response:
-    return page(request, "files", person)
-
-
-@router.get("/account")
-def account(request: Request, person: SignedIn) -> Response:
-    return page(request, "account", person)
-
-
-@router.get("/api")
-def api_page(request: Request, person: SignedIn) -> Response:
-    return page(request, "api", person)
+    return page(request, "join", token=token, invitation=people_of(request).invitation(token))
 
 
 @router.get("/api/openapi.json")

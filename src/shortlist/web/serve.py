@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import getpass
 import ipaddress
 import socket
@@ -10,6 +9,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import uvicorn
@@ -17,18 +17,15 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from shortlist.campaign.engine import Campaign
+from shortlist.system.files import locked
 from shortlist.types import ShortlistError
 from shortlist.web.app import label_app
-from shortlist.web.guard import LOCAL
 from shortlist.web.people.people import People
+from shortlist.web.security import LOCAL
 
 LONGEST_HEAD = 64 << 10  # bytes
+PRINT = partial(print, flush=True)  # at once, also where it goes to a log
 PORTS = range(8765, 8865)  # tried in turn where none is asked for
-
-
-def tell(words: str) -> None:
-    """At once, also where it goes to a log."""
-    print(words, flush=True)
 
 
 def serve(
@@ -39,16 +36,16 @@ def serve(
     port: int | None = None,
     browser: bool = True,
     control: float = 0.0,
-    say: Callable[[str], None] = tell,
+    say: Callable[[str], object] = PRINT,
 ) -> None:
     """Serve a campaign until interrupted."""
     folder = campaign.folder.path
     people = People(folder)
-    local = is_local(host)
-    first_owner(people, must_have_password=None if local else folder)
-    with alone(folder), listening(host, port) as heard:
+    owner = first_owner(people, must_have_password=None if is_local(host) else folder)
+    # two servers of one campaign would lend the same question to two people
+    alone = locked(folder / "server.lock", f"{folder}: it is being served already; stop the other server first")
+    with alone, listening(host, port) as heard:
         place = address(host, heard)
-        owner = next(p.name for p in people.everyone() if p.role == "owner" and p.active)
         link = f"{place}/start/{people.start_link(owner)}"
         app = label_app(campaign, people, worker=worker, hosts=hosts_of(host), control=control)
         say(f"labelling {folder} at {place}")
@@ -70,7 +67,7 @@ def config(app: FastAPI) -> uvicorn.Config:
 
 
 class Measured(HttpToolsProtocol):
-    """Hangs up on who sends a head without end: it would all be kept in memory."""
+    """Hangs up on a client whose request head does not end: all of it would be kept in memory."""
 
     _waiting = 0  # bytes of a head that is not complete
     _in_body = False
@@ -92,16 +89,15 @@ class Measured(HttpToolsProtocol):
         super().on_message_complete()
 
 
-def first_owner(people: People, must_have_password: Path | None) -> None:
-    """Somebody owns every campaign; who is to be reached from elsewhere needs a password."""
+def first_owner(people: People, must_have_password: Path | None) -> str:
+    """An owner's name: every campaign has one, who needs a password where other machines reach the server."""
     owners = [p for p in people.everyone() if p.role == "owner" and p.active]
-    if not owners and must_have_password is None:
-        people.add(_login(), "owner")
-    elif must_have_password is not None and not any(p.has_password for p in owners):
+    if must_have_password is not None and not any(p.has_password for p in owners):
         raise ShortlistError(
             f"{must_have_password}: others could reach this address, and there is no account with a password yet; "
             f"make one first: shortlist label {must_have_password} --password"
         )
+    return (owners[0] if owners else people.add(_login(), "owner")).name
 
 
 def _login() -> str:
@@ -132,17 +128,6 @@ def address(host: str, heard: socket.socket) -> str:
     """Where a browser finds it: others know this machine by its name."""
     shown = socket.gethostname() if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
     return f"http://{shown}:{heard.getsockname()[1]}"
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Two servers of one campaign would lend the same question to two people."""
-    with (folder / "server.lock").open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ShortlistError(f"{folder}: it is being served already; stop the other server first") from None
-        yield
 
 
 @contextmanager

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from shortlist.datasets.glyphs import Glyphs
-from shortlist.experiments.live import live_campaign
+from shortlist.datasets.builtin.glyphs import Glyphs
+from shortlist.recipes.build import open_campaign
 from shortlist.types import Answer
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
-from shortlist.web.people.schema import Role
+from shortlist.web.people.people_db import Role
 from tests.web.serving import FAST
 
 PASSWORD = "a long password"
@@ -59,8 +60,8 @@ def truths() -> dict[str, str]:
 def letters(folder: Path) -> Path:
     """Two rounds answered by somebody who knows; the third asks its calibration questions, with lists."""
     written(folder, LETTERS)
-    with live_campaign(folder) as campaign:
-        labels = np.asarray(campaign.learner.dataset.labels)
+    with open_campaign(folder) as campaign:
+        labels = np.asarray(campaign.settings.dataset.labels)
         while True:
             asked = campaign.questions()
             if asked[0].round == 3:
@@ -70,7 +71,7 @@ def letters(folder: Path) -> Path:
 
 def add_person(folder: Path, name: str, role: Role = "annotator") -> str:
     """A person with a session; its token."""
-    with People(folder, passwords=Passwords(**FAST)) as people:
+    with closing(People(folder, passwords=Passwords(**FAST))) as people:
         if people.person(name) is None:
             people.add(name, role, PASSWORD)
         return people.sign_in(name, PASSWORD, "127.0.0.1")

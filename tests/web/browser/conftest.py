@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from shortlist.web.guard import COOKIE
+from shortlist.web.security import COOKIE
 from tests.web.browser.campaigns import add_person, letters
 from tests.web.browser.labelling import PATIENCE, Labelling
 from tests.web.browser.seat import Seat

@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from tests.web.study_server import free_port
+from tests.study.study_server import free_port
 
 SHORTLIST = [sys.executable, "-c", "from shortlist.cli import main; main()"]
 PATIENCE = 60.0  # seconds: the machine may be busy

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
 
-READY = "#desk[data-ready=true]"
+READY = "#question[data-ready=true]"
 SAVED = "#saving[data-phase=saved]"
 NEXT = """before => {
   const [waiting, ending] = ["waiting", "ending"].map((id) => document.getElementById(id));
   if (!waiting?.hidden) return undefined;
   if (!ending.hidden) return " ";
   const key = document.getElementById("item-key").textContent;
-  return document.querySelector("#desk[data-ready=true]") && key !== before ? key : undefined;
+  return document.querySelector("#question[data-ready=true]") && key !== before ? key : undefined;
 }"""
 
 

@@ -66,7 +66,7 @@ def test_skip_not_any_class_cannot_read_it_and_a_note(served_letters: Labelling,
 
 
 def test_a_hidden_tab_and_an_idle_person_do_not_count(served_letters: Labelling, sit: Sit) -> None:
-    seat = sit(served_letters, "/static/icon.svg", person="ida")
+    seat = sit(served_letters, "/static/shared/icon.svg", person="ida")
     seat.page.clock.install()
     seat.page.goto("/")
     seat.next_item()

@@ -41,4 +41,4 @@ def join(seat: Seat, name: str) -> None:
     seat.page.fill("#password", PASSWORD)
     seat.page.fill("#again", PASSWORD)
     seat.page.keyboard.press("Enter")
-    seat.page.wait_for_selector("#desk")
+    seat.page.wait_for_selector("#question")

@@ -23,7 +23,7 @@ def visit(browser: Browser) -> Iterator[Visit]:
     troubles: list[str] = []
     with ExitStack() as stack:
 
-        def open_page(world: World, wait_for: str = "#desk[data-ready=true]", **context: Any) -> Page:
+        def open_page(world: World, wait_for: str = "#question[data-ready=true]", **context: Any) -> Page:
             address = stack.enter_context(serving(world))
             window = browser.new_context(**context)
             stack.callback(window.close)

@@ -202,7 +202,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _static(self, name: str) -> None:
         file = WEB / "static" / name
-        if "/" in name or not file.is_file():
+        if ".." in name or not file.is_file():
             self._send(404, "text/plain", b"no such file")
         else:
             self._send(200, KINDS[file.suffix], file.read_bytes())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def page(browser: Browser) -> Iterator[Page]:
     with serving(animals(0)) as address:
         opened = browser.new_page()
-        opened.goto(f"{address}/static/icon.svg")  # nothing but an origin to import from
+        opened.goto(f"{address}/static/shared/icon.svg")  # nothing but an origin to import from
         yield opened
         opened.close()
 
@@ -36,7 +36,7 @@ def found(page: Page, names: list[str], query: str, limit: int = 50) -> list[str
         const index = new m.ClassIndex(names);
         return index.search(query, [...names.keys()], limit).hits.map((cls) => names[cls]);
     }"""
-    hits: list[str] = run(page, "class_search.js", code, [names, query, limit])
+    hits: list[str] = run(page, "shared/class_search.js", code, [names, query, limit])
     return hits
 
 
@@ -45,7 +45,7 @@ def marked(page: Page, name: str, query: str) -> str:
         const spans = new m.ClassIndex([name]).matched(query, 0);
         return spans.toReversed().reduce((s, [a, b]) => s.slice(0, a) + '[' + s.slice(a, b) + ']' + s.slice(b), name);
     }"""
-    text: str = run(page, "class_search.js", code, [name, query])
+    text: str = run(page, "shared/class_search.js", code, [name, query])
     return text
 
 
@@ -116,7 +116,7 @@ def test_a_keystroke_among_10_000_classes_takes_under_5_ms(page: Page) -> None:
         const typed = words.flatMap((word) => [...word].map((_, n) => word.slice(0, n + 1)));
         return typed.map((query) => Math.min(...Array.from({ length: 7 }, () => time(query)))).sort((a, b) => a - b);
     }"""
-    times = run(page, "class_search.js", code)
+    times = run(page, "shared/class_search.js", code)
     print(f"search among 10,000: median {times[len(times) // 2]:.2f} ms, slowest {times[-1]:.2f} ms")
     assert times[-1] < 5
 
@@ -129,7 +129,7 @@ def stages(page: Page, asked: dict[str, Any], n_classes: int) -> Any:
         const shown = m.classesOf(q, stage, n);
         return [shown, m.presentation(q, stage, shown.length), m.noneEnds(q, stage, n)];
     })"""
-    return run(page, "question.js", code, [asked, n_classes])
+    return run(page, "shared/stages.js", code, [asked, n_classes])
 
 
 def test_stages_of_a_shortlist(page: Page) -> None:
@@ -160,13 +160,13 @@ def test_a_list_too_long_for_keys_is_searched(page: Page) -> None:
 def test_the_time_of_a_stage_one_came_back_from_is_not_lost(page: Page) -> None:
     code = """(m, q) => {
         const laps = [1, 2, 4, 8];
-        const sitting = new m.Sitting(q, 10, { lap: () => laps.shift(), wall: 99 });
-        sitting.advance();
-        sitting.retreat();
-        sitting.advance();
-        return sitting.label(9);
+        const walk = new m.Walk(q, 10, { lap: () => laps.shift(), wall: 99 });
+        walk.advance();
+        walk.retreat();
+        walk.advance();
+        return walk.label(9);
     }"""
-    answer = run(page, "question.js", code, question(1, classes=[1], cuts=[1]))
+    answer = run(page, "shared/stages.js", code, question(1, classes=[1], cuts=[1]))
     assert answer["path"] == [-1, 9]
     assert answer["stage_seconds"] == [7, 8]
     assert answer["wall_seconds"] == 99
@@ -184,7 +184,7 @@ def timed(page: Page, steps: str) -> Any:
         {steps}
         return [w.lap(), w.wall];
     }}"""
-    return run(page, "stopwatch.js", code)
+    return run(page, "shared/stopwatch.js", code)
 
 
 @pytest.mark.parametrize(
@@ -244,14 +244,14 @@ def test_who_does_nothing_for_a_while_is_idle(page: Page, steps: str, is_idle: b
 def test_what_a_key_means(page: Page, event: dict[str, Any], typing: bool, meant: dict[str, Any] | None) -> None:
     code = """(m, [event, typing]) =>
         m.meaning(new KeyboardEvent("keydown", event), { typing, emptyField: false, alone: true })"""
-    assert run(page, "keys.js", code, [event, typing]) == meant
+    assert run(page, "shared/keys.js", code, [event, typing]) == meant
 
 
 def test_amounts_are_told_as_people_say_them(page: Page) -> None:
     code = """(m) => [m.saved({ unit: "bits", saved: 1420.06, saved_minutes: 11.14 }),
         m.saved({ unit: "seconds", saved: 7200, saved_minutes: 180 }),
         m.plural(1, "answer"), m.plural(2000, "answer")]"""
-    assert run(page, "words.js", code) == ["1,420 bits · 11.1 min", "3 h", "1 answer", "2,000 answers"]
+    assert run(page, "shared/words.js", code) == ["1,420 bits · 11.1 min", "3 h", "1 answer", "2,000 answers"]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_amounts_are_told_as_people_say_them(page: Page) -> None:
 )
 def test_what_is_saved_is_told_once_there_is_something(page: Page, saved: float, minutes: float, shown: str) -> None:
     progress = {"unit": "bits", "saved": saved, "saved_minutes": minutes}
-    assert run(page, "words.js", "(m, progress) => m.saved(progress)", progress) == shown
+    assert run(page, "shared/words.js", "(m, progress) => m.saved(progress)", progress) == shown
 
 
 def test_all_animals_are_found_by_their_own_names(page: Page) -> None:

@@ -26,7 +26,7 @@ def until(true: Callable[[], object], seconds: float = 6.0) -> None:
 def press(page: Page, *keys: str) -> None:
     """Each when its item can be seen: what nobody has seen is not answered."""
     for key in keys:
-        page.wait_for_selector("#desk[data-ready=true]")
+        page.wait_for_selector("#question[data-ready=true]")
         page.keyboard.press(key)
 
 
@@ -60,7 +60,7 @@ def test_one_key_answers_and_shows_the_next_item_before_the_server_has_heard_of_
     page = visit(world)
     page.keyboard.press("2")
     assert key_of_item(page) == "photos/0002.png"
-    assert page.get_attribute("#desk", "data-ready") == "true"  # its picture was there already
+    assert page.get_attribute("#question", "data-ready") == "true"  # its picture was there already
     assert page.inner_text("#saving-words") == "Saving…"
     assert world.answers == []
     until(lambda: said(world) == [(1, "label", [DOG])])
@@ -71,7 +71,7 @@ def test_a_whole_round_by_keys_alone(visit: Visit) -> None:
     world = animals(12)
     page = visit(world)
     for number in range(12):
-        page.wait_for_selector(f"#desk[data-ready=true] >> text=photos/{number + 1:04d}.png")
+        page.wait_for_selector(f"#question[data-ready=true] >> text=photos/{number + 1:04d}.png")
         page.keyboard.press("123"[number % 3])
     until(lambda: len(world.answers) == 12)
     assert [a["path"] for a in world.answers] == [[(CAT, DOG, FOX)[i % 3]] for i in range(12)]
@@ -167,7 +167,7 @@ def test_skip_not_any_class_and_cannot_read_it(visit: Visit) -> None:
     world = animals()
     page = visit(world)
     press(page, "s", "x", "u")
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     page.click("[data-action=skip]")
     until(lambda: len(world.answers) == 4)
     assert said(world) == [(1, "skip", []), (2, "none", [-1, -1]), (3, "unreadable", []), (4, "skip", [])]
@@ -269,7 +269,7 @@ def test_undo_across_several_answers_supersedes_the_right_one(visit: Visit) -> N
     for _ in range(3):
         page.keyboard.press("Backspace")
         page.wait_for_selector("#review:not([hidden])")
-    page.wait_for_selector("#desk[data-ready=true] >> text=photos/0001.png")
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0001.png")
     assert page.inner_text("#review-words") == "You said: cat. Change it, or:"
     assert "your answer" in options(page)[0]
     page.keyboard.press("3")
@@ -284,7 +284,7 @@ def test_an_answer_that_is_still_on_its_way_can_be_changed(visit: Visit) -> None
     page.keyboard.press("1")
     page.keyboard.press("Backspace")
     page.wait_for_selector("#review:not([hidden])")
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     page.keyboard.press("2")
     until(lambda: len(world.answers) == 2)
     assert [(a["path"], a["supersedes"]) for a in world.answers] == [([CAT], None), ([DOG], 100)]
@@ -299,13 +299,13 @@ def test_undo_reaches_into_earlier_sessions(visit: Visit) -> None:
     press(page, "1", "2")
     until(lambda: len(world.answers) == 2)
     page.reload()
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     for _ in range(2):
         page.keyboard.press("Backspace")
         page.wait_for_selector("#review:not([hidden])")
         page.wait_for_timeout(100)
     assert key_of_item(page) == "photos/0001.png"
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     page.keyboard.press("3")
     until(lambda: len(world.answers) == 3)
     assert (last(world)["question"], last(world)["supersedes"], last(world)["note"]) == (1, 100, "odd")
@@ -336,7 +336,7 @@ def test_the_last_answer_can_be_changed_from_the_waiting_screen(visit: Visit) ->
     page.keyboard.press("1")
     page.wait_for_selector("#waiting:not([hidden])")
     page.click("#waiting-undo")
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     page.keyboard.press("2")
     until(lambda: [a["path"] for a in world.answers] == [[CAT], [DOG]])
     page.wait_for_selector("#waiting:not([hidden])")
@@ -368,7 +368,7 @@ def test_a_picture_can_be_tried_again(visit: Visit) -> None:
     page = visit(world, "#item-body .item-failed")
     world.broken_items.clear()
     page.click("text=Try again")
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     page.keyboard.press("1")
     until(lambda: said(world) == [(1, "label", [CAT])])
 
@@ -432,7 +432,7 @@ def test_it_waits_and_goes_on_by_itself_until_the_end(visit: Visit) -> None:
     page.wait_for_selector("text=Training on 500 labels.")
     world.questions.append(question(1))
     world.state = "asking"
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     world.state, world.ending = "over", "every item has its label"
     page.keyboard.press("1")
     page.wait_for_selector("#ending:not([hidden])")
@@ -487,7 +487,7 @@ def test_the_skip_link_comes_first(visit: Visit) -> None:
     page = visit(animals())
     page.evaluate("document.activeElement.blur()")
     page.reload()
-    page.wait_for_selector("#waiting, #desk")
+    page.wait_for_selector("#waiting, #question")
     assert page.evaluate("document.querySelector('a, button, input').className") == "skip-link"
 
 
@@ -496,6 +496,7 @@ def test_a_screen_reader_hears_of_every_new_item(visit: Visit) -> None:
     page.keyboard.press("1")
     assert page.text_content("#announce") == "Item photos/0002.png. 3 options."
     assert page.get_attribute("#announce", "role") == "status"
+    page.wait_for_selector("#question[data-ready=true]")
     page.keyboard.press("0")
     page.keyboard.type("be")
     active = page.get_attribute("#query", "aria-activedescendant")
@@ -523,7 +524,7 @@ def test_who_goes_away_asks_for_nothing_more_and_keeps_no_question(visit: Visit)
     page = visit(world)
     page.clock.install()
     page.reload()
-    page.wait_for_selector("#desk[data-ready=true]")
+    page.wait_for_selector("#question[data-ready=true]")
     world.fetched.clear()
     page.clock.fast_forward(16_000)
     until(lambda: world.fetched and world.fetched[-1] == (4, [1, 2]))
@@ -549,6 +550,6 @@ def test_an_outage_is_no_broken_picture(visit: Visit) -> None:
     page.wait_for_selector("text=No connection. The picture comes as soon as the server answers again.")
     assert page.locator("text=set it aside").count() == 0
     page.unroute("**/api/items/*")
-    page.wait_for_selector("#desk[data-ready=true] #item-body img")
+    page.wait_for_selector("#question[data-ready=true] #item-body img")
     page.keyboard.press("1")
     until(lambda: len(said(world)) == 1)

@@ -17,13 +17,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
-DARK = {**DESKTOP, "color_scheme": "dark"}
 
 LONG_TEXT = "The board met on Thursday to weigh the offer for the grain terminal.\n\n" + 40 * (
     "Shares rose on the news, though traders said that the price left little room for a rival bid. "
 )
 
-SIZES: dict[str, Any] = {"desktop": DESKTOP, "dark": DARK, "phone": PHONE}
+SIZES: dict[str, Any] = {"desktop": DESKTOP, "phone": PHONE}
 
 
 def many() -> World:
@@ -66,23 +65,23 @@ def press(*keys: str) -> Callable[[Page], None]:
 
 
 SCENES: dict[str, tuple[Callable[[], World], str, Callable[[Page], None]]] = {
-    "question": (animals, "#desk[data-ready=true]", press("1")),
-    "search": (animals, "#desk[data-ready=true]", press("0", "b", "e")),
-    "search-500": (five_hundred, "#desk[data-ready=true]", press("0")),
-    "many": (many, "#desk[data-ready=true]", press()),
-    "few-classes": (lambda: conventional(ANIMALS[:12]), "#desk[data-ready=true]", press()),
-    "text": (texts, "#desk[data-ready=true]", press()),
-    "features": (vectors, "#desk[data-ready=true]", press()),
-    "long-names": (long_names, "#desk[data-ready=true]", press()),
-    "undo": (animals, "#desk[data-ready=true]", press("2", "Backspace")),
+    "question": (animals, "#question[data-ready=true]", press("1")),
+    "search": (animals, "#question[data-ready=true]", press("0", "b", "e")),
+    "search-500": (five_hundred, "#question[data-ready=true]", press("0")),
+    "many": (many, "#question[data-ready=true]", press()),
+    "few-classes": (lambda: conventional(ANIMALS[:12]), "#question[data-ready=true]", press()),
+    "text": (texts, "#question[data-ready=true]", press()),
+    "features": (vectors, "#question[data-ready=true]", press()),
+    "long-names": (long_names, "#question[data-ready=true]", press()),
+    "undo": (animals, "#question[data-ready=true]", press("2", "Backspace")),
     "waiting": (training, "#waiting:not([hidden])", press()),
     "ending": (over, "#ending:not([hidden])", press()),
     "broken": (lambda: animals(broken_items={"1"}), "#item-body .item-failed", press()),
-    "offline": (lambda: animals(failing=10**6), "#desk[data-ready=true]", press("1", "2")),
+    "offline": (lambda: animals(failing=10**6), "#question[data-ready=true]", press("1", "2")),
     "refused": (lambda: animals(refuse_all=401), "#waiting >> text=You are signed out", press()),
-    "nothing-to-undo": (animals, "#desk[data-ready=true]", press("Backspace")),
-    "help": (animals, "#desk[data-ready=true]", press("?")),
-    "note": (animals, "#desk[data-ready=true]", press("n")),
+    "nothing-to-undo": (animals, "#question[data-ready=true]", press("Backspace")),
+    "help": (animals, "#question[data-ready=true]", press("?")),
+    "note": (animals, "#question[data-ready=true]", press("n")),
 }
 
 
@@ -94,6 +93,10 @@ def test_every_scene_fits_and_axe_finds_nothing(visit: Visit, picture: Picture, 
     assert overflow(page) == 0
     assert too_small(page) == []
     assert faults(page, "moderate", "serious", "critical") == []
+    if size == "desktop":
+        page.emulate_media(color_scheme="dark")
+        picture(page, f"label-{scene}-dark")
+        assert faults(page, "moderate", "serious", "critical") == [], "in the dark"
 
 
 def at(visit: Visit, scene: str, size: str) -> Page:

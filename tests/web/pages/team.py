@@ -10,10 +10,9 @@ import numpy as np
 
 from shortlist.acquisition.entropy import Entropy
 from shortlist.campaign.engine import Campaign
-from shortlist.campaign.overlap import Overlap
-from shortlist.campaign.questions import shown
-from shortlist.campaign.store import QuestionRow
-from shortlist.datasets.digits import Digits
+from shortlist.campaign.questions.resolution import Overlap
+from shortlist.campaign.storage.store import QuestionRow
+from shortlist.datasets.builtin.digits import Digits
 from shortlist.models.scikit import Scikit
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import Answer, Rng
@@ -60,8 +59,8 @@ def work(campaign: Campaign, until: int, *, seed: int = 0) -> None:
 
 def _said(campaign: Campaign, row: QuestionRow, rng: Rng) -> Iterator[Answer]:
     """What the people who are asked say; now and then one of them is mistaken, or cannot tell."""
-    question = shown(row, campaign.known)
-    truth = int(campaign.learner.dataset.labels[question.item])
+    question = campaign.view.shown(row)
+    truth = int(campaign.settings.dataset.labels[question.item])
     first = int(rng.integers(2))
     for person in (("ana", "bo") * 2)[first : first + row.wanted]:
         lot = rng.random()

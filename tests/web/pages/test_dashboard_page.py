@@ -118,4 +118,32 @@ def test_a_campaign_that_has_just_begun_explains_what_is_missing(fresh: Site, vi
 )
 def test_axes_have_round_numbers(busy: Site, visit: Visit, call: str, ticks: list[float]) -> None:
     page = visit(busy, "/sign-in", None)
-    assert page.evaluate(f"import('/static/scales.js').then(scales => scales.{call})") == ticks
+    assert page.evaluate(f"import('/static/shared/charts.js').then(charts => charts.{call})") == ticks
+
+
+SCATTER = """async () => {
+  const { Chart, logCurve } = await import("/static/shared/charts.js");
+  document.body.insertAdjacentHTML("beforeend", '<section id="study"><h2>Seconds</h2></section>');
+  const people = [[4, 3], [4, 2], [8, 5], [16, 6]].map(([x, y]) => ({ x, y }));
+  new Chart(document.getElementById("study")).show({
+    about: "", empty: "",
+    x: { name: "options", log: true, words: String },
+    y: { name: "s", format: String, zero: true },
+    series: [
+      { name: "A person", tone: 2, scatter: true, points: people },
+      { name: "Fit", tone: 1, curve: logCurve({ a: 1, b: 1 }) },
+    ],
+  });
+  await new Promise((drawn) => setTimeout(drawn, 100));
+  const across = [...document.querySelectorAll("#study .plot circle")].map((dot) => Number(dot.getAttribute("cx")));
+  const lines = document.querySelectorAll("#study .plot path.line").length;
+  return [across, lines, [...document.querySelectorAll("#study td")].map((cell) => cell.textContent)];
+}"""
+
+
+def test_points_of_one_place_stand_side_by_side_and_have_no_line(busy: Site, visit: Visit) -> None:
+    across, lines, cells = visit(busy, "/sign-in", None).evaluate(SCATTER)
+    assert across == sorted(set(across))
+    assert across[1] - across[0] == 9
+    assert lines == 1  # the curve's
+    assert cells == ["2–3, n = 2", "3", "5", "4", "6", "5"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -63,7 +64,7 @@ def test_empty_fields_are_not_sent(fresh: Site, visit: Visit) -> None:
 def guess(site: Site, name: str, *, tries: int, apart: float = 60.0) -> None:
     """Wrong tries, the last one just now."""
     now = [0.0]
-    with People(site.folder, passwords=Passwords(**FAST), clock=lambda: now[0]) as people:
+    with closing(People(site.folder, passwords=Passwords(**FAST), clock=lambda: now[0])) as people:
         for i in reversed(range(tries)):
             now[0] = time.time() - apart * i
             with pytest.raises(Refused):

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from shortlist.campaign.formats import FORMATS
 from tests.web.pages.conftest import Site, Visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
-
-FORMATS = {"csv", "spreadsheet", "jsonl", "parquet", "label-studio", "doccano"}
 
 
 def asked_for(page: Page) -> list[dict[str, list[str]]]:
@@ -22,7 +21,7 @@ def asked_for(page: Page) -> list[dict[str, list[str]]]:
 def test_every_format_is_a_link_that_follows_the_choice(fresh: Site, visit: Visit) -> None:
     page = visit(fresh, "/files")
     page.wait_for_selector("html.js")
-    assert {one["format"][0] for one in asked_for(page)} == FORMATS
+    assert {one["format"][0] for one in asked_for(page)} == set(FORMATS)
     assert all(set(one) == {"format"} for one in asked_for(page))
     page.check("text=Every item, also those without a label")
     assert all(one["all"] == ["true"] for one in asked_for(page))

@@ -1,12 +1,7 @@
 """Label Studio: a JSON list of tasks, as it imports and exports them.
 
 A task's `data` has the item (`text`, `image` or only `key`) and the shortlist, as `options` for choices that differ
-from task to task. A project with this labelling interface takes them:
-
-    <View>
-      <Text name="item" value="$text"/>            or <Image name="item" value="$image"/>
-      <Choices name="label" toName="item" value="$options" choice="single" required="true"/>
-    </View>
+from task to task. A project with the `labelling_interface` takes them.
 
 A class that was found after "None of the above" stands behind the shortlist, with a hint, since Label Studio shows no
 choice that is not an option; the shortlist itself is in `meta.options`. Label Studio knows people by e-mail and refuses
@@ -20,8 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shortlist.campaign.formats.given import Given, given, only
-from shortlist.campaign.formats.rows import Row, Sheet
+from shortlist.campaign.formats.format import FileLabel, Format, Row, Sheet, first_known, only
 from shortlist.types import ShortlistError
 
 MOST = 1000  # classes that a task without a shortlist has written out; of more, only the one chosen
@@ -38,18 +32,15 @@ def labelling_interface(content: Mapping[str, Any]) -> str:
     return _VIEW.format(tag="Text", field="text" if "text" in content else "key")
 
 
-def write(sheet: Sheet, path: Path) -> int:
+def write(sheet: Sheet, path: Path) -> None:
     """The list is written task by task."""
-    n = 0
     everything = _options(sheet.classes) if len(sheet.classes) <= MOST else []
     with path.open("w", newline="\n", encoding="utf-8") as file:
         file.write("[")
-        for row in sheet.rows:
+        for number, row in enumerate(sheet.rows):
             task = _task(row, sheet.describe(row["key"]), everything)
-            file.write(("\n" if n == 0 else ",\n") + json.dumps(task, ensure_ascii=False))
-            n += 1
+            file.write((",\n" if number else "\n") + json.dumps(task, ensure_ascii=False))
         file.write("\n]\n")
-    return n
 
 
 def _task(row: Row, content: Mapping[str, Any], everything: list[Row]) -> Row:
@@ -89,19 +80,14 @@ def _annotation(row: Row) -> Row:
 # --- reading ---------------------------------------------------------------------------------------------------
 
 
-def read(path: Path) -> Iterator[Given]:
+def read(path: Path) -> Iterator[FileLabel]:
     for number, task in enumerate(_tasks(path), start=1):
         at = f"{path}: task {number}"
         data, meta = _table(task, "data"), _table(task, "meta")
-        said = _said(at, task)
-        person = _first(meta.get("person"), said.get("person"))
-        key = _first(data.get("key"), meta.get("key"), data.get("image"))
-        if found := given(at, key, said.get("label"), person, said.get("seconds")):
-            yield found
-
-
-def _first(*values: Any) -> Any:
-    return next((value for value in values if value is not None), None)
+        answer = _answer(at, task)
+        person = first_known(meta.get("person"), answer.get("person"))
+        key = first_known(data.get("key"), meta.get("key"), data.get("image"))
+        yield FileLabel(at, key, answer.get("label"), person, answer.get("seconds"))
 
 
 def _table(task: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -109,26 +95,27 @@ def _table(task: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _said(at: str, task: Mapping[str, Any]) -> Row:
+def _answer(at: str, task: Mapping[str, Any]) -> Row:
     """What the annotations come to: the label, who gave it, in how many seconds; nothing if there are none."""
-    found: list[Row] = []
+    answers: list[Row] = []
     for annotation in task.get("annotations") or []:
         if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
             continue
         label = only(at, _choices(at, annotation))
         if label is not None:
             person = _person(annotation.get("completed_by"))
-            found.append({"label": label, "person": person, "seconds": annotation.get("lead_time")})
-    if len({str(one["label"]) for one in found}) > 1:
-        raise ShortlistError(f"{at} has annotations that differ ({', '.join(repr(one['label']) for one in found)})")
-    return found[0] if found else {}
+            answers.append({"label": label, "person": person, "seconds": annotation.get("lead_time")})
+    if len({str(answer["label"]) for answer in answers}) > 1:
+        labels = ", ".join(repr(answer["label"]) for answer in answers)
+        raise ShortlistError(f"{at} has annotations that differ ({labels})")
+    return answers[0] if answers else {}
 
 
 def _choices(at: str, annotation: Mapping[str, Any]) -> list[Any]:
     results = annotation.get("result")
-    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+    if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
         raise ShortlistError(f"{at}: an annotation has no list of results")
-    chosen = [_table(one, "value").get("choices") for one in results if one.get("type") == "choices"]
+    chosen = [_table(result, "value").get("choices") for result in results if result.get("type") == "choices"]
     return [name for names in chosen for name in (names if isinstance(names, list) else [names])]
 
 
@@ -164,3 +151,15 @@ def _after_space(text: str, at: int) -> int:
     while text[at : at + 1] in (" ", "\t", "\n", "\r"):
         at += 1
     return at
+
+
+LABEL_STUDIO = Format(
+    "label-studio",
+    "Label Studio",
+    "Tasks with their options and annotations.",
+    ".json",
+    "application/json",
+    write,
+    read,
+    shows_items=True,
+)

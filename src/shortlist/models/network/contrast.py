@@ -1,12 +1,10 @@
-"""A network that learns without labels: two views of an image are to be alike, and unlike those of all others.
-
-As in `trainer`, the images and their views stay on the device, and on a GPU the whole step is compiled and captured.
-"""
+"""A network that learns without labels: two views of an image are to be alike, and unlike those of all others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import log, pi
 from typing import Any
 
 import numpy as np
@@ -15,20 +13,14 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from shortlist.datasets.progress import track
-from shortlist.models.network.architectures import untrained
-from shortlist.models.network.captured import captured, fastest
-from shortlist.models.network.deck import DEALT
-from shortlist.models.network.optimisers import descend, forget, optimiser, set_rate
-from shortlist.models.network.pixels import Pixels, on_device
-from shortlist.models.network.trainer import predicted_together
-from shortlist.models.network.training import Training
-from shortlist.models.network.views import NUMBERS, Views, viewed
-from shortlist.types import Ints, Rng, ShortlistError
+from shortlist.models.network.trainer import StepTrainer
+from shortlist.models.network.training import DRAWN_TOGETHER, Training
+from shortlist.models.torch_runtime import precision
+from shortlist.system.arrays import blocks
+from shortlist.types import Ints, Rng
 
 WEIGHT_DECAY = 1e-4
 WARM_UP = 0.05  # share of the steps in which the rate rises; then it falls along a cosine
-VIEWS = Views()
 
 
 def nt_xent(projections: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -45,7 +37,7 @@ def nt_xent(projections: torch.Tensor, temperature: float) -> torch.Tensor:
     return F.cross_entropy(alike.masked_fill(itself, -torch.inf), other)
 
 
-class Contrast:
+class Contrast(StepTrainer):
     """Trains what `build` makes on images (N, H, W, 3) uint8, with a projection in the place of its head."""
 
     def __init__(
@@ -61,96 +53,147 @@ class Contrast:
         compiled: bool | None = None,  # None: on a GPU
         half: bool | None = None,  # bfloat16; None: on a GPU
     ) -> None:
-        self.build, self.projection, self.device = build, projection, device
-        self.rate, self.temperature = rate, temperature
-        self.pixels = Pixels.of(on_device(images, device))
-        self.net = self._made(seed=0).to(device, memory_format=torch.channels_last)
-        self.optimiser = optimiser("sgd", self.net, rate, WEIGHT_DECAY)
-        self.batch = min(batch, len(images))
-        self.items = torch.zeros(self.batch, dtype=torch.int64, device=device)  # the batch that is played
+        def projecting() -> Any:
+            net: Any = build()
+            wide = net.head.in_features
+            net.head = nn.Sequential(nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, projection))
+            return net
+
+        training = Training(rate=rate, warm_up=WARM_UP, weight_decay=WEIGHT_DECAY)
+        super().__init__("simclr", projecting, images, device, training, compiled=compiled, half=half)
+        self.temperature, self.batch = temperature, min(batch, len(images))
+        self.items = torch.zeros(self.batch, dtype=torch.int64, device=device)
         self.numbers = torch.zeros(2 * self.batch, NUMBERS, device=device)
-        self.lost = torch.zeros((), device=device)  # the loss, summed over steps
-        on_gpu = device.type == "cuda"
-        self.half = on_gpu if half is None else half
-        self.compiled = on_gpu if compiled is None else compiled
-        self._loss = torch.compile(self.loss, dynamic=False) if self.compiled else self.loss
-        self._replay: Callable[[], None] | None = None
-
-    def _made(self, seed: int) -> Any:
-        return untrained(self._projecting, seed)
-
-    def _projecting(self) -> nn.Module:
-        net: Any = self.build()
-        wide = net.head.in_features
-        net.head = nn.Sequential(nn.Linear(wide, wide), nn.ReLU(), nn.Linear(wide, self.projection))
-        made: nn.Module = net
-        return made
-
-    # --- learning ----------------------------------------------------------------------------------------------
+        self.places = (self.items, self.numbers)
 
     def fit(self, epochs: int, rng: Rng) -> float:
         """From scratch to the last step; the mean loss."""
-        self.net.train()
-        if self._replay is None:
-            self._replay = captured(self._step, self.device)
-        self.net.load_state_dict(self._made(int(rng.integers(2**63))).state_dict())
-        forget(self.optimiser)
-        self.lost.zero_()
-        steps = epochs * (len(self.pixels.images) // self.batch)
-        rates = Training(rate=self.rate, warm_up=WARM_UP).rates(steps)
-        played = zip(self._played(epochs, rng), torch.from_numpy(rates.astype(np.float32)).to(self.device), strict=True)
-        with fastest():
-            for _, rate in track(played, total=steps, what="simclr, batches"):
-                set_rate(self.optimiser, rate)
-                self._replay()
-        mean = float(self.lost) / max(steps, 1)
-        if not np.isfinite(mean):
-            raise ShortlistError(f"simclr: the loss became {mean}; try a lower rate (simclr.rate is {self.rate})")
-        return mean
-
-    def _played(self, epochs: int, rng: Rng) -> Iterator[None]:
-        """Puts one batch after the other on the device."""
-        for hands in dealt(len(self.pixels.images), self.batch, epochs, rng):
-            items, numbers = (torch.from_numpy(dealt_out).to(self.device) for dealt_out in hands)
-            for at in range(len(items)):
-                self.items.copy_(items[at])
-                self.numbers.copy_(numbers[at])
-                yield
+        n, seed = len(self.pixels.images), int(rng.integers(2**63))
+        steps = epochs * (n // self.batch)
+        return self.train(view_batches(n, self.batch, epochs, rng), self.training.rates(steps), seed)
 
     def loss(self) -> torch.Tensor:
         views = viewed(self.pixels.images, self.items.repeat(2), self.numbers)
-        with torch.autocast(self.device.type, torch.bfloat16) if self.half else nullcontext():
+        with precision(self.device, self.half):
             projections = self.net(self.pixels.seen(views))
         return nt_xent(projections, self.temperature)
-
-    def _step(self) -> None:
-        self.lost += descend(self.optimiser, self._loss)
-
-    # --- what was learnt ---------------------------------------------------------------------------------------
 
     def features(self) -> npt.NDArray[np.float32]:
         """(N, D) of the images as they are, each of length 1: what comes before the projection, in 32 bits."""
         self.net.eval()
-        images, at_once = self.pixels.images, predicted_together(self.pixels.images)
-        parts = (images[start : start + at_once] for start in range(0, len(images), at_once))
         with torch.no_grad():
+            parts = [self.pixels.images[block] for block in blocks(len(self.pixels.images), self.at_once)]
             embeddings = torch.cat([self.net.embed(self.pixels.seen(part)) for part in parts])
             rows: npt.NDArray[np.float32] = F.normalize(embeddings, dim=1).cpu().numpy()
         return rows
 
 
-def dealt(n: int, batch: int, epochs: int, rng: Rng) -> Iterator[tuple[Ints, npt.NDArray[np.float32]]]:
-    """Some batches after the other: items (s, b), and the numbers (s, 2b, 9) of their first and second views.
+def view_batches(n: int, batch: int, epochs: int, rng: Rng) -> Iterator[tuple[Ints, npt.NDArray[np.float32]]]:
+    """Some batches at a time: items (s, b), and the numbers (s, 2b, 9) of their first and second views.
 
     No item is twice in a batch, where it would be its own opposite; what does not fill a batch at the end of an epoch
     is left out.
 
-    >>> [items.tolist() for items, numbers in dealt(5, 2, epochs=2, rng=np.random.default_rng(0))]
+    >>> [items.tolist() for items, numbers in view_batches(5, 2, epochs=2, rng=np.random.default_rng(0))]
     [[[2, 4], [3, 0]], [[2, 4], [0, 3]]]
     """
-    whole, together = n // batch, max(1, DEALT // (2 * batch))
+    whole, together = n // batch, max(1, DRAWN_TOGETHER // (2 * batch))
     for _ in range(epochs):
         items = rng.permutation(n)[: whole * batch].reshape(whole, batch)
         for start in range(0, whole, together):
-            some = items[start : start + together]
-            yield some, VIEWS.draw(rng, (len(some), 2 * batch))
+            part = items[start : start + together]
+            yield part, Views().draw(rng, (len(part), 2 * batch))
+
+
+# --- random views of an image ------------------------------------------------------------------------------------
+# A view is a part of an image made as large as the whole, perhaps mirrored, in other colours. As for `images.moved`,
+# the random numbers are arguments, drawn on the host, so that a view is the same on every device.
+# Colours change in a fixed order: brightness, contrast, then saturation and hue together (SimCLR shuffles the order).
+# Hue is an angle in the colour plane of YIQ, which keeps the brightness of every pixel and needs no case for sectors.
+
+
+TOP, LEFT, TALL, WIDE, MIRROR, BRIGHTNESS, CONTRAST, SATURATION, HUE = range(9)
+NUMBERS = 9
+
+TO_YIQ = ((0.299, 0.587, 0.114), (0.5959, -0.2746, -0.3213), (0.2115, -0.5227, 0.3112))
+FROM_YIQ = np.linalg.inv(np.asarray(TO_YIQ)).tolist()
+
+
+@dataclass(frozen=True)
+class Views:
+    """How different a view may be from its image."""
+
+    least: float = 0.2  # the smallest part of the image, as a share of its area
+    aspect: float = 4 / 3  # the part's, as a multiple of the image's own or a fraction of it
+    jitter: float = 0.8  # how often colours change,
+    strength: float = 0.4  # brightness, contrast and saturation by a factor of 1 ± this,
+    hue: float = 0.1  # and hue by so much of a full turn, either way
+    grey: float = 0.2  # how often colours go
+
+    def draw(self, rng: Rng, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+        """(…, 9) numbers that say what views show: the part in shares of the image's sides, then its colours.
+
+        >>> Views(least=1, jitter=0, grey=0).draw(np.random.default_rng(0), (2,))
+        array([[0., 0., 1., 1., 1., 1., 1., 1., 0.],
+               [0., 0., 1., 1., 1., 1., 1., 1., 0.]], dtype=float32)
+        """
+        numbers = np.empty((*shape, NUMBERS), np.float32)
+        area = rng.uniform(self.least, 1, shape)
+        widest = np.minimum(log(self.aspect), -np.log(area))  # no side longer than the image's
+        aspect = np.exp(rng.uniform(-1, 1, shape) * widest)
+        numbers[..., TALL], numbers[..., WIDE] = np.sqrt(area / aspect), np.sqrt(area * aspect)
+        numbers[..., TOP:TALL] = rng.random((*shape, 2)) * (1 - numbers[..., TALL:MIRROR])
+        numbers[..., MIRROR] = rng.integers(0, 2, shape) * 2 - 1
+        turn = 2 * pi * self.hue
+        numbers[..., BRIGHTNESS:HUE] = rng.uniform(1 - self.strength, 1 + self.strength, (*shape, 3))
+        numbers[..., HUE] = rng.uniform(-turn, turn, shape)
+        numbers[rng.random(shape) >= self.jitter, BRIGHTNESS:] = (1, 1, 1, 0)
+        numbers[..., SATURATION] *= rng.random(shape) >= self.grey
+        return numbers
+
+
+def viewed(images: torch.Tensor, items: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """(b, H, W, 3) from 0 to 255, in 32 bits: views of some of the images (N, H, W, 3), each by its numbers (b, 9).
+
+    >>> row = torch.tensor([[0, 0, 0], [80, 80, 80]], dtype=torch.uint8).reshape(1, 1, 2, 3)
+    >>> mirrored, left_half = [0.0, 0, 1, 1, -1, 1, 1, 1, 0], [0, 0, 1, 0.5, 1, 1, 1, 1, 0]
+    >>> viewed(row, torch.tensor([0, 0]), torch.tensor([mirrored, left_half]))[:, 0, :, 0].round()
+    tensor([[80.,  0.],
+            [ 0., 20.]])
+    """
+    return recoloured(cropped(images, items, numbers), numbers)
+
+
+def cropped(images: torch.Tensor, items: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """(b, H, W, 3) parts of images, between four pixels each; beyond an edge the image goes on as at the edge."""
+    height, width = images.shape[1:3]
+    top, left, tall, wide, mirror = (numbers[:, at, None, None] for at in (TOP, LEFT, TALL, WIDE, MIRROR))
+    y = (torch.arange(height, device=images.device)[:, None] + 0.5) / height  # the middles of pixels, from 0 to 1
+    x = ((torch.arange(width, device=images.device) + 0.5) / width - 0.5) * mirror + 0.5
+    from_y = ((top + tall * y) * height - 0.5).clamp(0, height - 1)  # (b, H, 1)
+    from_x = ((left + wide * x) * width - 0.5).clamp(0, width - 1)  # (b, 1, W)
+    y0, x0 = from_y.to(torch.int64), from_x.to(torch.int64)
+    y1, x1 = (y0 + 1).clamp(max=height - 1), (x0 + 1).clamp(max=width - 1)
+    lower, right = (from_y - y0)[..., None], (from_x - x0)[..., None]  # the shares of the pixels y1 and x1
+    rows = items[:, None, None]
+    above = images[rows, y0, x0] * (1 - right) + images[rows, y0, x1] * right
+    below = images[rows, y1, x0] * (1 - right) + images[rows, y1, x1] * right
+    return above * (1 - lower) + below * lower
+
+
+def recoloured(images: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """(b, H, W, 3) the same images from 0 to 255 in other colours."""
+    brightness, contrast = (numbers[:, at, None, None, None] for at in (BRIGHTNESS, CONTRAST))
+    saturation, hue = (numbers[:, at, None, None] for at in (SATURATION, HUE))
+    bright = (images * brightness).clamp(0, 255)
+    middle = _weighed(TO_YIQ[0], bright.unbind(-1)).mean(dim=(1, 2))[:, None, None, None]
+    clear = (middle + contrast * (bright - middle)).clamp(0, 255)
+    y, i, q = (_weighed(row, clear.unbind(-1)) for row in TO_YIQ)
+    cos, sin = saturation * hue.cos(), saturation * hue.sin()
+    turned = (y, cos * i - sin * q, sin * i + cos * q)
+    return torch.stack([_weighed(row, turned) for row in FROM_YIQ], dim=-1).clamp(0, 255)
+
+
+def _weighed(weights: Sequence[float], planes: Sequence[torch.Tensor]) -> torch.Tensor:
+    a, b, c = (weight * plane for weight, plane in zip(weights, planes, strict=True))
+    return a + b + c

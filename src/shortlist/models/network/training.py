@@ -1,17 +1,20 @@
-"""How a network is trained, as data."""
+"""How a network is trained, as data, and the batches that follow from it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import ceil, cos, pi
-from typing import Any, Literal, get_args, get_type_hints
+from math import ceil, cos, pi, radians
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 import numpy as np
+import numpy.typing as npt
 
-from shortlist.models.negative_learning import WEIGHT
-from shortlist.models.network.augment import Augmentation
-from shortlist.types import Floats, ShortlistError
+from shortlist.models.linear.softmax_regression import NEGATIVE_WEIGHT
+from shortlist.models.model import check_settings
+from shortlist.models.network.images import ANGLE, MIRROR, SHIFT_X
+from shortlist.system.arrays import blocks
+from shortlist.types import Floats, Ints, Rng, ShortlistError
 
 Optimiser = Literal["sgd", "adamw"]
 Schedule = Literal["one-cycle", "drops"]
@@ -31,29 +34,31 @@ class Training:
     warm_up: float = 0.25  # share of the steps in which the rate rises,
     start: float = 0.04  # from this share of it
     drops: tuple[float, ...] = ()  # shares of the steps after which the rate is a fifth
-    shift: int = 4
+    shift: int = 4  # pixels: a random crop of the image with so many around it
     flip: bool = True
     rotation: float = 0.0  # degrees
     mix_up: int = 3  # every how many batches, with Beta(1, 1); 0: never
-    negative: float = WEIGHT  # weight of −log(1−p) of rejected classes
+    negative: float = NEGATIVE_WEIGHT  # weight of −log(1−p) of rejected classes
 
     def __post_init__(self) -> None:
-        for name, choices in (("optimiser", Optimiser), ("schedule", Schedule)):
-            if getattr(self, name) not in get_args(choices):
-                wanted = " or ".join(get_args(choices))
-                raise ShortlistError(f"training.{name}: must be {wanted}, not {getattr(self, name)!r}")
         least = {"batch": 1, "min_steps": 0, "mix_up": 0, "shift": 0, "epochs": 0, "weight_decay": 0, "negative": 0}
-        for name, least_one in least.items():
-            if not getattr(self, name) >= least_one:
-                raise ShortlistError(f"training.{name}: must be at least {least_one}, not {getattr(self, name)}")
-        if not self.rate > 0:
-            raise ShortlistError(f"training.rate: must be above 0, not {self.rate}")
+        check_settings("training", self, least=least, positive=["rate"], optimiser=Optimiser, schedule=Schedule)
         if not all(0 < share <= 1 for share in (self.start, *self.drops)) or not 0 <= self.warm_up < 1:
             raise ShortlistError("training: warm_up, start and drops are shares, from 0 to 1")
 
-    @property
-    def augmentation(self) -> Augmentation:
-        return Augmentation(self.shift, self.flip, self.rotation)
+    def moves(self, rng: Rng, shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+        """(…, 4) numbers that say how training images are moved.
+
+        >>> Training().moves(np.random.default_rng(0), (2,))
+        array([[ 3.,  1., -1.,  0.],
+               [ 0., -2., -1.,  0.]], dtype=float32)
+        """
+        moves = np.empty((*shape, 4), np.float32)
+        moves[..., SHIFT_X:MIRROR] = rng.integers(-self.shift, self.shift + 1, (*shape, 2))
+        moves[..., MIRROR] = rng.integers(0, 2, shape) * 2 - 1 if self.flip else 1
+        turn = radians(self.rotation)
+        moves[..., ANGLE] = rng.uniform(-turn, turn, shape) if turn else 0
+        return moves
 
     def steps(self, n: int) -> int:
         """How many batches n items are trained for.
@@ -98,8 +103,8 @@ IMAGENET64 = replace(PAPER, rate=8e-3, epochs=40, warm_up=0.25, start=0.25, drop
 RECIPES = {"fast": FAST, "paper": PAPER, "imagenet64": IMAGENET64}
 
 
-def training(given: Training | str | Mapping[str, Any]) -> Training:
-    """A recipe by its name, or a table of what is to be different from one.
+def training(recipe: Training | str | Mapping[str, Any]) -> Training:
+    """A recipe by its name, or a table of the settings that differ from one.
 
     >>> training({"base": "paper", "epochs": 1}).epochs
     1
@@ -108,9 +113,9 @@ def training(given: Training | str | Mapping[str, Any]) -> Training:
     ...
     shortlist.types.ShortlistError: training: 'slow' is none of fast, imagenet64, paper
     """
-    if isinstance(given, Training):
-        return given
-    table = {"base": given} if isinstance(given, str) else dict(given)
+    if isinstance(recipe, Training):
+        return recipe
+    table = {"base": recipe} if isinstance(recipe, str) else dict(recipe)
     base = table.pop("base", "fast")
     if base not in RECIPES:
         raise ShortlistError(f"training: {base!r} is none of {', '.join(sorted(RECIPES))}")
@@ -134,3 +139,57 @@ def _fitting(name: str, value: Any, kind: Any) -> Any:
     if not fits:
         raise ShortlistError(f"training.{name}: {value!r} is not {words.get(kind, 'a word')}")
     return value
+
+
+# --- its batches -------------------------------------------------------------------------------------------------
+# All drawn on the host before the first one is used: the same on every device and in every process.
+
+
+DRAWN_TOGETHER = 1 << 18  # images
+
+
+class BatchGroup(NamedTuple):
+    """Some batches (s of b images each)."""
+
+    items: Ints  # (s, b)
+    moves: npt.NDArray[np.float32]  # (s, b, 4)
+    shares: npt.NDArray[np.float32]  # (s,) of mix-up; 1: none
+
+
+def batch_groups(items: Ints, training: Training, rng: Rng) -> Iterator[BatchGroup]:
+    """Epochs of shuffled items (n,) one after the other, cut into batches: every batch is full.
+
+    >>> training = Training(batch=2, epochs=2, min_steps=0)
+    >>> [group] = batch_groups(np.array([3, 5, 8]), training, np.random.default_rng(0))
+    >>> group.items.tolist(), group.moves.shape, group.shares[:2].tolist()
+    ([[8, 3], [5, 8], [5, 3]], (3, 2, 4), [1.0, 1.0])
+    """
+    batch, every = training.batch, training.mix_up
+    shuffled = Shuffled(items, rng)
+    for part in blocks(training.steps(len(items)), DRAWN_TOGETHER // batch):
+        steps = np.arange(part.start, part.stop)
+        n = len(steps)
+        mixed = (steps % every == every - 1) if every else np.zeros(n, np.bool_)
+        yield BatchGroup(
+            shuffled.take(n * batch).reshape(n, batch),
+            training.moves(rng, (n, batch)),
+            np.where(mixed, rng.random(n), 1).astype(np.float32),  # Beta(1, 1) is uniform
+        )
+
+
+class Shuffled:
+    """Items in one random order after the other."""
+
+    def __init__(self, items: Ints, rng: Rng) -> None:
+        self.items, self.rng = items, rng
+        self.left = items[:0]
+
+    def take(self, n: int) -> Ints:
+        parts = [self.left]
+        available = len(self.left)
+        while available < n:
+            parts.append(self.rng.permutation(self.items))
+            available += len(self.items)
+        row = np.concatenate(parts)
+        self.left = row[n:]
+        return row[:n]

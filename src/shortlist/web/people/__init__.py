@@ -1,1 +1,1 @@
-"""Who may label: accounts, passwords, sessions, leases, control questions, agreement."""
+"""Who may label: accounts, passwords, sessions, leases, control questions."""

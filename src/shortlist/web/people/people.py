@@ -1,7 +1,7 @@
 """Who may label and how they get in: accounts, passwords, sessions, links, invitations, tokens for programs.
 
-All of it is one SQLite file, people.db, beside the campaign's own. Whatever was promised (a password changed, a
-session ended) is on the disk before the call returns; leases and times of last use may be lost in a power cut.
+All of it is one SQLite file, people.db, beside the campaign's own. A change of a password, a role or a session is on
+the disk before the call returns; leases and times of last use may be lost in a power cut.
 """
 
 from __future__ import annotations
@@ -13,23 +13,19 @@ import secrets
 import threading
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import sqlalchemy as sa
 
 from shortlist.types import ShortlistError
-from shortlist.web.people.controls import Controls
-from shortlist.web.people.guesses import count_failure, forgive_account, forgive_address, network, wait_left
-from shortlist.web.people.leases import Leases
-from shortlist.web.people.passwords import Passwords
-from shortlist.web.people.schema import (
-    Invitation,
+from shortlist.web.people.passwords import Passwords, count_failure, forgive, network, wait_left
+from shortlist.web.people.people_db import (
+    PeopleFile,
     Person,
     Role,
     Session,
-    Token,
     invitations,
     people,
     sessions,
@@ -43,13 +39,10 @@ TOUCH = 60.0  # a session's last use is noted at most this often
 START_LINK = 24 * HOUR
 LONGEST_INVITATION = 365 * 24  # hours
 LONGEST_NAME = 64
+NO_INVITATION = "invitation: used, taken back or expired; ask for a new one"
 
 _PERSON: sa.Select[Any] = sa.select(
     people.c.name, people.c.role, people.c.active, people.c.password.is_not(None).label("has"), people.c.added_at
-)
-_INVITATION: sa.Select[Any] = sa.select(
-    *(invitations.c[name] for name in Invitation.__dataclass_fields__ if name != "expired"),
-    (invitations.c.expires_at <= sa.bindparam("now")).label("expired"),
 )
 
 
@@ -61,7 +54,7 @@ class Refused(ShortlistError):
         self.retry_after = retry_after  # seconds
 
 
-class People(Controls, Leases):
+class People(PeopleFile):
     """The people of the campaign in a folder; people.db is made where there is none. Any thread may call."""
 
     def __init__(
@@ -76,25 +69,24 @@ class People(Controls, Leases):
     def add(self, name: str, role: Role, password: str | None = None) -> Person:
         """A new account; without a password only a start link opens it."""
         name, role = _line(name, "name"), _role(role)
-        kept = None if password is None else self._passwords.hash(password)
+        hashed = None if password is None else self._passwords.hash(password)
         with self._writing() as c:
-            return _add(c, name, role, kept, self._clock())
+            return _add(c, name, role, hashed, self._clock())
 
     def person(self, name: str) -> Person | None:
-        with self._reading() as c:
-            return _find(c, name)
+        row = self._first(_PERSON.where(people.c.folded == _folded(name)))
+        return None if row is None else Person(*row)
 
     def everyone(self) -> list[Person]:
-        with self._reading() as c:
-            return [Person(*row) for row in c.execute(_PERSON.order_by(people.c.folded))]
+        return [Person(*row) for row in self._all(_PERSON.order_by(people.c.folded))]
 
     def set_password(self, name: str, password: str) -> None:
         """Ends the person's sessions."""
-        kept = self._passwords.hash(password)
+        hashed = self._passwords.hash(password)
         with self._writing() as c:
             person = _known(c, name)
-            c.execute(people.update().where(people.c.name == person.name).values(password=kept))
-            forgive_account(c, _digest(_folded(name)))
+            c.execute(people.update().where(people.c.name == person.name).values(password=hashed))
+            forgive(c, _digest(_folded(name)))
             _end_sessions(c, person.name)
 
     def set_role(self, name: str, role: Role) -> None:
@@ -119,12 +111,13 @@ class People(Controls, Leases):
     def sign_in(self, name: str, password: str, address: str) -> str:
         """A new session's token, or Refused."""
         account, source = _digest(_folded(name)), _digest(network(address))
-        self._refuse_waiting(account, source)  # without a turn: a flood of guesses keeps nobody waiting
+        self._refuse_waiting(account, source)  # before the lock: a flood of guesses keeps no other person waiting
         with self._guessing:  # and guesses sent all at once are counted one by one
             self._refuse_waiting(account, source)
-            kept = self._kept_password(name)
-            matches = self._passwords.verify(kept, password)  # as slow where nothing is kept
-            token = self._admit(name, password, kept, source) if matches and kept is not None else None
+            known = self._first(sa.select(people.c.password).where(people.c.folded == _folded(name), people.c.active))
+            hashed = known and known.password
+            matches = self._passwords.verify(hashed, password)  # as slow where there is no hash
+            token = self._admit(name, password, hashed, source) if matches and hashed is not None else None
             if token is not None:
                 return token
             with self._writing() as c:
@@ -133,31 +126,24 @@ class People(Controls, Leases):
         raise Refused("sign in: the name or the password is wrong", wait)
 
     def _refuse_waiting(self, account: bytes, source: bytes) -> None:
-        with self._reading() as c:
+        with self._engine.connect() as c:
             wait = wait_left(c, account, source, self._clock())
         if wait > 0:
             raise Refused(f"sign in: too many wrong tries; wait {math.ceil(wait)} s and try again", wait)
 
-    def _kept_password(self, name: str) -> str | None:
-        with self._reading() as c:
-            mine = (people.c.folded == _folded(name), people.c.active)
-            return c.execute(sa.select(people.c.password).where(*mine)).scalar()
-
-    def _admit(self, name: str, password: str, kept: str, source: bytes) -> str | None:
+    def _admit(self, name: str, password: str, hashed: str, source: bytes) -> str | None:
         """A session, unless the password was changed or the person shut out while it was verified."""
-        new = self._passwords.hash(password) if self._passwords.needs_rehash(kept) else kept
-        mine = (people.c.folded == _folded(name), people.c.password == kept, people.c.active)
+        new = self._passwords.hash(password) if self._passwords.needs_rehash(hashed) else hashed
+        mine = (people.c.folded == _folded(name), people.c.password == hashed, people.c.active)
         with self._writing() as c:
             known = c.execute(people.update().where(*mine).values(password=new).returning(people.c.name)).scalar()
             if known is None:
                 return None
-            account = _digest(_folded(name))
-            forgive_address(c, account, source)
-            forgive_account(c, account)
+            forgive(c, _digest(_folded(name)), source)
             return _start_session(c, known, self._clock())
 
     def new_session(self, name: str) -> str:
-        """A token for somebody who has just shown who they are."""
+        """A token for a person who has just proved who they are."""
         with self._writing() as c:
             return _start_session(c, _known(c, name).name, self._clock())
 
@@ -184,24 +170,20 @@ class People(Controls, Leases):
     def session(self, token: str) -> Session | None:
         """Whose session this is, while it lasts; to ask is to use it."""
         now, digest = self._clock(), _digest(token)
-        with self._reading() as c:
-            row = c.execute(_SESSION, {"digest": digest, **_oldest(now)}).first()
+        mine = (sessions.c.digest == digest, people.c.active, _alive(now))
+        row = self._first(_PERSON.add_columns(sessions.c.used_at).join_from(sessions, people).where(*mine))
         if row is None:
             return None
-        *person, started_at, used_at = row
+        *person, used_at = row
         if abs(now - used_at) >= TOUCH:
             used_at = now
-            with self._jotting() as c:
+            with self._writing(durable=False) as c:
                 c.execute(sessions.update().where(sessions.c.digest == digest).values(used_at=now))
-        return Session(Person(*person), _csrf(token), started_at, used_at)
+        return Session(Person(*person), csrf_of(token), used_at)
 
     def sign_out(self, token: str) -> None:
         with self._writing() as c:
             c.execute(sessions.delete().where(sessions.c.digest == _digest(token)))
-
-    def sign_out_everywhere(self, name: str) -> None:
-        with self._writing() as c:
-            _end_sessions(c, _known(c, name).name)
 
     # --- invitations -------------------------------------------------------------------------------------------
 
@@ -216,31 +198,26 @@ class People(Controls, Leases):
             c.execute(invitations.insert().values(**new, by=owner.name, revoked=False))
         return token
 
-    def invitation(self, token: str) -> Invitation | None:
-        """One that can still be accepted."""
-        found = self._invitations(_INVITATION.where(invitations.c.digest == _digest(token)))
-        return found[0] if found and found[0].is_open else None
+    def invitation(self, token: str) -> Any:
+        """The row of one that can still be accepted, or None."""
+        return self._first(_open_invitation(token, self._clock()))
 
-    def invitations(self) -> list[Invitation]:
+    def invitations(self) -> Sequence[Any]:
         """All that were ever made, newest first."""
-        return self._invitations(_INVITATION.order_by(invitations.c.id.desc()))
-
-    def _invitations(self, chosen: sa.Select[Any]) -> list[Invitation]:
-        with self._reading() as c:
-            return [Invitation(*row) for row in c.execute(chosen, {"now": self._clock()})]
+        expired = (invitations.c.expires_at <= self._clock()).label("expired")
+        return self._all(sa.select(*_told(invitations), expired).order_by(invitations.c.id.desc()))
 
     def accept(self, token: str, name: str, password: str) -> str:
         """A new account, and its first session's token. The invitation is used up only if both are made."""
         if self.invitation(token) is None:  # before the dear part
-            raise _no_invitation()
-        name, kept = _line(name, "name"), self._passwords.hash(password)
+            raise ShortlistError(NO_INVITATION)
+        name, hashed = _line(name, "name"), self._passwords.hash(password)
         now = self._clock()
         with self._writing() as c:
-            row = c.execute(_INVITATION.where(invitations.c.digest == _digest(token)), {"now": now}).one()
-            invitation = Invitation(*row)
-            if not invitation.is_open:  # somebody was faster
-                raise _no_invitation()
-            person = _add(c, name, invitation.role, kept, now)
+            invitation = c.execute(_open_invitation(token, now)).first()
+            if invitation is None:  # another request was faster
+                raise ShortlistError(NO_INVITATION)
+            person = _add(c, name, invitation.role, hashed, now)
             mine = invitations.c.id == invitation.id
             c.execute(invitations.update().where(mine).values(used_by=person.name))
             return _start_session(c, person.name, now)
@@ -254,28 +231,26 @@ class People(Controls, Leases):
     # --- tokens for programs -----------------------------------------------------------------------------------
 
     def make_token(self, person: str, label: str) -> str:
-        """Lets a program act for a person. It is told here and never again."""
+        """Lets a program act for a person. It is shown here and never again."""
         text = "sl_" + secrets.token_urlsafe(32)
         new = {"digest": _digest(text), "label": _line(label, "label"), "made_at": self._clock()}
         with self._writing() as c:
-            found = _known(c, person)
-            if not found.active:
-                raise ShortlistError(f"token: {found.name} is not active; make the account active first")
-            c.execute(tokens.insert().values(**new, person=found.name))
+            owner = _known(c, person)
+            if not owner.active:
+                raise ShortlistError(f"token: {owner.name} is not active; make the account active first")
+            c.execute(tokens.insert().values(**new, person=owner.name))
         return text
 
     def token(self, text: str) -> str | None:
         """The name of the person it acts for."""
         mine = (tokens.c.digest == _digest(text), people.c.active)
-        with self._reading() as c:
-            return c.execute(sa.select(people.c.name).join_from(tokens, people).where(*mine)).scalar()
+        row = self._first(sa.select(people.c.name).join_from(tokens, people).where(*mine))
+        return None if row is None else str(row.name)
 
-    def tokens(self, person: str) -> list[Token]:
+    def tokens(self, person: str) -> Sequence[Any]:
         """Oldest first."""
-        chosen = sa.select(*(tokens.c[name] for name in Token.__dataclass_fields__)).join_from(tokens, people)
-        mine = chosen.where(people.c.folded == _folded(person)).order_by(tokens.c.id)
-        with self._reading() as c:
-            return [Token(*row) for row in c.execute(mine)]
+        chosen = sa.select(*_told(tokens)).join_from(tokens, people).where(people.c.folded == _folded(person))
+        return self._all(chosen.order_by(tokens.c.id))
 
     def revoke_token(self, id: int, person: str) -> None:
         """Only one's own."""
@@ -283,6 +258,20 @@ class People(Controls, Leases):
             mine = (tokens.c.id == id, tokens.c.person == _known(c, person).name)
             if not c.execute(tokens.delete().where(*mine)).rowcount:
                 raise ShortlistError(f"token {id}: {person} has no such token; look at the list again")
+
+
+def _told(table: sa.Table) -> list[sa.Column[Any]]:
+    """Everything but what lets a person or a program in."""
+    return [column for column in table.c if column.name != "digest"]
+
+
+def _open_invitation(token: str, now: float) -> sa.Select[Any]:
+    unused = (invitations.c.used_by.is_(None), ~invitations.c.revoked, invitations.c.expires_at > now)
+    return sa.select(invitations).where(invitations.c.digest == _digest(token), *unused)
+
+
+def _alive(now: float) -> sa.ColumnElement[bool]:
+    return sa.and_(sessions.c.used_at > now - IDLE, sessions.c.started_at > now - OLDEST)
 
 
 # --- inside a transaction --------------------------------------------------------------------------------------
@@ -296,7 +285,7 @@ def _find(c: sa.Connection, name: str) -> Person | None:
 def _known(c: sa.Connection, name: str) -> Person:
     person = _find(c, name)
     if person is None:
-        raise ShortlistError(f"people: nobody here is called {name!r}; look at the list of people")
+        raise ShortlistError(f"people: there is no person called {name!r}; look at the list of people")
     return person
 
 
@@ -320,9 +309,9 @@ def _change(c: sa.Connection, person: Person, **values: Any) -> None:
     c.execute(people.update().where(people.c.name == person.name).values(**values))
     owners = sa.select(sa.func.count()).select_from(people).where(people.c.role == "owner", people.c.active)
     if person.role == "owner" and person.active and not c.execute(owners).scalar_one():
-        raise ShortlistError(f"people: {person.name} is the only active owner; make somebody else one first")
-    given = (invitations.c.by == person.name, invitations.c.used_by.is_(None))
-    c.execute(invitations.update().where(*given).values(revoked=True))
+        raise ShortlistError(f"people: {person.name} is the only active owner; make another person one first")
+    unused = (invitations.c.by == person.name, invitations.c.used_by.is_(None))
+    c.execute(invitations.update().where(*unused).values(revoked=True))
     _end_sessions(c, person.name)
 
 
@@ -333,28 +322,16 @@ def _end_sessions(c: sa.Connection, name: str) -> None:
 
 def _start_session(c: sa.Connection, name: str, now: float) -> str:
     token = secrets.token_urlsafe(32)
-    c.execute(sessions.delete().where(~_ALIVE), _oldest(now))
+    c.execute(sessions.delete().where(~_alive(now)))
     c.execute(sessions.insert().values(digest=_digest(token), person=name, started_at=now, used_at=now))
     return token
-
-
-_ALIVE = sa.and_(sessions.c.used_at > sa.bindparam("unused"), sessions.c.started_at > sa.bindparam("started"))
-_SESSION = (
-    _PERSON.add_columns(sessions.c.started_at, sessions.c.used_at)
-    .join_from(sessions, people)
-    .where(sessions.c.digest == sa.bindparam("digest"), people.c.active, _ALIVE)
-)
-
-
-def _oldest(now: float) -> dict[str, float]:
-    return {"unused": now - IDLE, "started": now - OLDEST}
 
 
 # --- words -----------------------------------------------------------------------------------------------------
 
 
 def _line(text: str, what: str) -> str:
-    """A name or a label as it is kept."""
+    """A name or a label as it is stored."""
     line = unicodedata.normalize("NFC", text.strip())
     if not 1 <= len(line) <= LONGEST_NAME or not line.isprintable():
         raise ShortlistError(f"{what}: {text[:80]!r} will not do; take 1 to {LONGEST_NAME} printable characters")
@@ -374,14 +351,10 @@ def _folded(name: str) -> str:
 
 
 def _digest(text: str) -> bytes:
-    """Enough for what is drawn at random: nobody can try 2^256 of them."""
+    """Enough for what is drawn at random: 2^256 of them cannot be tried."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).digest()
 
 
-def _csrf(token: str) -> str:
+def csrf_of(token: str) -> str:
     """Follows from the session's token, and does not tell it."""
     return hmac.new(token.encode(), b"csrf", hashlib.sha256).hexdigest()
-
-
-def _no_invitation() -> ShortlistError:
-    return ShortlistError("invitation: used, taken back or expired; ask for a new one")

@@ -1,0 +1,1 @@
+"""Distances between items: what methods that compare items are made of."""

@@ -1,0 +1,1 @@
+"""What was paid, how long it took, what a round came to, when to stop."""

@@ -1,0 +1,1 @@
+"""What is asked and what is said: plans become questions, answers are checked and resolved."""

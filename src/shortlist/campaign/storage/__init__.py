@@ -1,0 +1,1 @@
+"""A campaign's folder and its database."""

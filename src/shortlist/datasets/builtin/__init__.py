@@ -1,0 +1,1 @@
+"""Datasets that come with Shortlist or are made by it."""

@@ -1,0 +1,156 @@
+"""What a method is called, and which campaigns are seeds of the same one."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from inspect import signature
+from typing import Any
+
+from shortlist.measures import Record
+from shortlist.recipes.parts import part_class
+
+FIRST = ("random", "entropy", "margin", "least_confident", "core_set")  # in tables and figures; others by name
+PLACES = ("folder", "path", "test")  # where a dataset lies says nothing about what it is
+
+
+# --- names -----------------------------------------------------------------------------------------------------
+
+
+def label(config: Mapping[str, Any]) -> str:
+    """The paper's short name for a query design with an acquisition, such as CSQ(α=0.1)+Cost(Ent)."""
+    return f"{part_label('queries', config['query'])}+{part_label('acquisition', config['acquisition'])}"
+
+
+def part_label(kind: str, part: Mapping[str, Any], inside: str | None = None) -> str:
+    """What its class calls itself, with its settings put in (`inside` for parts in it); a part not ours by its name."""
+    cls = part_class(kind, str(part["name"]))
+    if cls is None:
+        return str(part["name"])
+    settings = {name: parameter.default for name, parameter in signature(cls).parameters.items()} | dict(part)
+    for name, value in part.items():
+        if isinstance(value, Mapping) and "name" in value:
+            settings[name] = inside or part_label(kind, value)
+    fixed = "" if part.get("alpha") is None else f"(α={part['alpha']:g})"
+    return (getattr(cls, "short", "") or cls.__name__).format_map(settings) + fixed
+
+
+def explained(kind: str, part: Mapping[str, Any]) -> dict[str, str]:
+    """The names that a part's label is made of, each with a sentence; none for a part that is not ours."""
+    about = getattr(part_class(kind, str(part["name"])), "about", "")
+    fixed = "" if part.get("alpha") is None else " α is fixed."
+    sentences = {part_label(kind, part, inside="·"): about + fixed} if about else {}
+    return sentences | (explained(kind, part["inner"]) if "inner" in part else {})
+
+
+# --- groups ----------------------------------------------------------------------------------------------------
+
+
+def by_subject(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Records that may share a figure: one dataset, one model, one unit of cost. Named after the dataset."""
+    return _alike(records, lambda record: str(record.config["dataset"]["name"]), _subject)
+
+
+def grouped(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """The seeds of each method, by its label: conventional queries first, lowest seed first."""
+    groups = _alike(sorted(records, key=_rank), lambda record: label(record.config), asked_for)
+    return {name: part for base, group in groups.items() for name, part in _repeats(base, group)}
+
+
+def _alike(
+    records: Iterable[Record], named: Callable[[Record], str], settings: Callable[[Record], Mapping[str, Any]]
+) -> dict[str, list[Record]]:
+    """Those of the same settings; groups of one name get the first settings in which they differ: "CSQ, n_cal=50"."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        groups[_key(settings(record))].append(record)
+    firsts = [group[0] for group in groups.values()]
+    names = [named(record) for record in firsts]
+    for name in set(names):
+        alike = [i for i, record in enumerate(firsts) if named(record) == name]
+        for i, words in zip(alike, _differences([flat(settings(firsts[i])) for i in alike]), strict=True):
+            names[i] = ", ".join([name, *words])
+    return dict(zip(names, groups.values(), strict=True))
+
+
+def flat(settings: Mapping[str, Any], at: str = "") -> dict[str, Any]:
+    """Tables in tables as one table: `query.k` for the `k` of the table `query`."""
+    result: dict[str, Any] = {}
+    for key, value in settings.items():
+        result |= flat(value, f"{at}{key}.") if isinstance(value, Mapping) else {f"{at}{key}": value}
+    return result
+
+
+def _differences(settings: Sequence[Mapping[str, Any]]) -> list[list[str]]:
+    """For each, the fewest settings that set it apart from the others, in order."""
+    words: list[list[str]] = [[] for _ in settings]
+    for key in dict.fromkeys(key for setting in settings for key in setting):
+        pairs = [[_pair(key, setting[key])] if key in setting else [] for setting in settings]
+        if any(pair != pairs[0] for pair in pairs):
+            words = [before + pair for before, pair in zip(words, pairs, strict=True)]
+        if len({tuple(w) for w in words}) == len(settings):
+            break
+    return words
+
+
+def _pair(key: str, value: Any) -> str:
+    written = "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{key.removesuffix('.name').rpartition('.')[2]}={written}"
+
+
+def _repeats(name: str, group: list[Record]) -> list[tuple[str, list[Record]]]:
+    """One group, unless a seed occurs twice: then by folder, as settings do not show all (noisy answers, for one)."""
+    if not _repeated(group):
+        return [(name, group)]
+    parents: dict[str, list[Record]] = defaultdict(list)
+    for record in group:
+        parents[record.folder.parent.name].append(record)
+    if len(parents) > 1 and not any(_repeated(part) for part in parents.values()):
+        return [(f"{name}, in {parent}", part) for parent, part in parents.items()]
+    return [(f"{name}, in {record.folder}", [record]) for record in group]
+
+
+def _repeated(group: Sequence[Record]) -> bool:
+    return len({record.config["seed"] for record in group}) < len(group)
+
+
+def _subject(record: Record) -> dict[str, Any]:
+    config = record.config
+    size = {"items": record.n_items, "classes": len(record.classes)}
+    cost = config["query"].get("cost", {"name": "bits"})
+    dataset = {k: v for k, v in known_dataset(config["dataset"]).items() if k != "features"}  # not the model's to see
+    return {"dataset": dataset, "model": config["model"], "cost": cost, "size": size}
+
+
+def asked_for(record: Record) -> dict[str, Any]:
+    """Everything but the seed, and where the dataset lies."""
+    return {k: known_dataset(v) if k == "dataset" else v for k, v in record.config.items() if k != "seed"}
+
+
+def known_dataset(dataset: Mapping[str, Any]) -> dict[str, Any]:
+    """What a dataset is, wherever it lies."""
+    return {k: v for k, v in dataset.items() if k not in PLACES}
+
+
+def _key(settings: Mapping[str, Any]) -> str:
+    return json.dumps(settings, sort_keys=True)
+
+
+def _rank(record: Record) -> tuple[Any, ...]:
+    """Conventional first and candidate sets last, Rand before Ent before Cost(Ent), then by what was asked for."""
+    query, acquisition = record.config["query"], record.config["acquisition"]
+    plain = acquisition
+    while plain["name"] == "cost_aware":
+        plain = plain["inner"]
+    return (
+        query["name"] == "candidate_set",
+        query["name"] != "conventional",
+        part_label("queries", query),
+        [*FIRST, plain["name"]].index(plain["name"]),
+        plain["name"],
+        len(part_label("acquisition", acquisition)),
+        _key(asked_for(record)),
+        int(record.config["seed"]),
+        str(record.folder),
+    )

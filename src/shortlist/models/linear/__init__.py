@@ -1,0 +1,1 @@
+"""What linear models are made of: inputs as one matrix, and softmax regression."""

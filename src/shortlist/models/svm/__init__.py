@@ -1,0 +1,1 @@
+"""What the paper's SVM is made of: probabilities from pairs of classes."""

@@ -1,0 +1,121 @@
+"""From a table in a recipe to a part of a campaign, with an error that names the field.
+
+A part is known by the name of its class in snake_case; its settings are the arguments of that class. Parts that
+hold parts (`inner`, `cost`, `score`) are tables in tables.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Literal, Union
+
+from pydantic import TypeAdapter, ValidationError
+
+from shortlist import HOMES
+from shortlist.campaign.config import snake
+from shortlist.types import ShortlistError
+
+NESTED = {"inner": "acquisition", "cost": "costs", "score": "conformal"}
+PLAIN = (int, float, str, bool, type(None))
+
+
+def names(kind: str) -> dict[str, tuple[str, str]]:
+    """The parts of one kind: recipe name -> (module, class).
+
+    >>> names("queries")["top_k"]
+    ('shortlist.queries.top_k', 'TopK')
+    """
+    home = f"shortlist.{kind}"
+    mine = {name: m for name, m in HOMES.items() if m == home or m.startswith(f"{home}.")}
+    return {snake(name): (m, name) for name, m in mine.items() if name[0].isupper()}
+
+
+def part_class(kind: str, name: str) -> Any:
+    """The class of a part that a recipe names; None for one that is not ours."""
+    module, cls = names(kind).get(name, ("", ""))
+    return getattr(import_module(module), cls) if cls else None
+
+
+def build(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
+    """The part that a table describes; `at` is where it stands, for the error.
+
+    >>> build("acquisition", {"name": "cost_aware", "inner": "entropy", "d": 1.2}, "acquisition")
+    CostAware(inner=Entropy(), d=1.2)
+    """
+    settings = {"name": table} if isinstance(table, str) else dict(table)
+    name = settings.pop("name", None)
+    part = part_class(kind, str(name))
+    if part is None:
+        raise ShortlistError(f"{at}.name: {name!r} is none of {', '.join(sorted(names(kind)))}")
+    for key, value in settings.items():
+        settings[key] = _setting(part, str(name), key, value, f"{at}.{key}")
+    parameters = inspect.signature(part).parameters.values()
+    if missing := [p.name for p in parameters if p.default is p.empty and p.name not in settings]:
+        raise ShortlistError(f"{at}.{missing[0]}: {name} needs it, and it is not given")
+    return part(**settings)
+
+
+def _setting(part: Any, name: str, key: str, value: Any, at: str) -> Any:
+    hidden = {f.name for f in dataclasses.fields(part) if not f.repr} if dataclasses.is_dataclass(part) else set()
+    accepted = [name for name in inspect.signature(part).parameters if name not in hidden]
+    if key not in accepted:
+        there = ", ".join(accepted) or "no settings"
+        raise ShortlistError(f"{at}: no such setting; {name} has {there}")
+    if key in NESTED:
+        return build(NESTED[key], value, at)
+    if key == "estimator":
+        return estimator(value, at)
+    hint = typing.get_type_hints(part.__init__).get(key, Any)
+    if not _is_plain(hint):
+        return value
+    try:
+        return TypeAdapter(hint).validate_python(value)
+    except ValidationError as error:
+        raise ShortlistError(f"{at}: {value!r} does not fit: {error.errors()[0]['msg'].lower()}") from None
+
+
+def _is_plain(hint: Any) -> bool:
+    """Whether a type is made of numbers, texts and choices, which pydantic can check by itself."""
+    if typing.get_origin(hint) in (Union, types.UnionType):
+        return all(_is_plain(h) for h in typing.get_args(hint))
+    return hint in PLAIN or typing.get_origin(hint) is Literal
+
+
+def estimator(text: str, at: str) -> Any:
+    """A scikit-learn estimator as one would write it in Python: parsed, never executed.
+
+    >>> estimator("KNeighborsClassifier(n_neighbors=3)", "model.estimator")
+    KNeighborsClassifier(n_neighbors=3)
+    """
+    from sklearn.utils import all_estimators
+
+    known = dict(all_estimators())
+    try:
+        parsed = ast.parse(text, mode="eval").body
+        made = _made(ast.Call(parsed, [], []) if isinstance(parsed, ast.Name) else parsed, known)
+        if hasattr(made, "_validate_params"):
+            made._validate_params()
+    except (ValueError, SyntaxError, TypeError) as error:
+        raise ShortlistError(f"{at}: {text!r} cannot be read: {error}") from None
+    return made
+
+
+def _made(node: ast.expr, known: Mapping[str, Any]) -> Any:
+    """Calls of scikit-learn's estimators, and plain values; a list may hold either (the steps of a Pipeline)."""
+    if isinstance(node, ast.List | ast.Tuple):
+        items = [_made(item, known) for item in node.elts]
+        return items if isinstance(node, ast.List) else tuple(items)
+    if not isinstance(node, ast.Call):
+        return ast.literal_eval(node)
+    if not isinstance(node.func, ast.Name):
+        raise ValueError("it must look like Name(setting=value)")
+    if node.func.id not in known:
+        raise ValueError(f"scikit-learn has no {node.func.id}")
+    settings = {k.arg: _made(k.value, known) for k in node.keywords if k.arg}
+    return known[node.func.id](*(_made(argument, known) for argument in node.args), **settings)

@@ -1,0 +1,1 @@
+"""What touches the machine and knows nothing of labelling: files, digests, threads, progress, extras."""

@@ -1,0 +1,1 @@
+"""A campaign that people are answering: leases, answers, the worker, control questions, numbers."""

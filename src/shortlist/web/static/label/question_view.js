@@ -1,0 +1,111 @@
+// The question on the page: prompt, options as buttons or search, and the answer one gave before.
+
+import { button, byId as $, make } from "../shared/elements.js";
+import { OPTION_KEYS } from "../shared/keys.js";
+import { SearchBox } from "../shared/search_box.js";
+import { answerInWords, NONE } from "../shared/stages.js";
+import * as words from "../shared/words.js";
+
+const TWO_COLUMNS = 10; // so many options no longer fit below each other
+const TWO_COLUMNS_LOW = 5; // nor so many in a low window: an option that has to be scrolled to is read too late
+
+export class QuestionView {
+  /** @param on {choose(cls), none()} */
+  constructor(on) {
+    this.on = on;
+    this.root = $("question");
+    this.options = $("options");
+    this.prompt = $("prompt");
+    this.input = $("query");
+    this.search = new SearchBox({
+      root: $("search"),
+      input: this.input,
+      list: $("hits"),
+      counter: $("hits-count"),
+      onPick: on.choose,
+      onLeave: () => this.prompt.focus({ preventScroll: true }),
+    });
+    this.options.addEventListener("click", (event) => {
+      const option = event.target.closest("button");
+      if (option) on.choose(Number(option.dataset.cls));
+    });
+    $("none").addEventListener("click", on.none);
+  }
+
+  /** The stage that the walk is at, with one's earlier answer where one has gone back to it. */
+  show(walk, index) {
+    const hadFocus = this.#ownsFocus();
+    this.prompt.textContent = words.prompt(walk);
+    $("hint").textContent = words.hint(walk);
+    $("none-words").textContent = words.noneWords(walk);
+    $("none").classList.toggle("standing", walk.before === NONE);
+    this.#review(walk.question.answer, index.names);
+    if (walk.asButtons) this.#buttons(walk, index.names);
+    else this.#search(walk, index);
+    this.#notAny(walk);
+    this.noted(walk.note);
+    this.#focus(walk, hadFocus);
+  }
+
+  /** Until the item can be seen there is nothing to answer. */
+  seen(ready) {
+    this.root.dataset.ready = String(ready);
+    this.root.setAttribute("aria-busy", String(!ready));
+  }
+
+  get isReady() {
+    return this.root.dataset.ready === "true";
+  }
+
+  noted(note) {
+    $("note-words").textContent = note ? "Note ✓" : "Note";
+  }
+
+  last(answer, key, names) {
+    $("last").textContent = answer ? `Last: ${answerInWords(answer, names)}` : "";
+    $("last").title = key ?? "";
+  }
+
+  #review(before, names) {
+    $("review").hidden = !before;
+    if (before) $("review-words").textContent = `You said: ${answerInWords(before, names)}. Change it, or:`;
+  }
+
+  #buttons(walk, names) {
+    this.search.close();
+    this.options.hidden = false;
+    this.options.classList.toggle("many", walk.shown.length >= TWO_COLUMNS);
+    this.options.classList.toggle("several", walk.shown.length >= TWO_COLUMNS_LOW);
+    this.options.replaceChildren(...walk.shown.map((cls, at) => option(cls, names[cls], at, cls === walk.before)));
+    this.options.parentElement.scrollTop = 0;
+  }
+
+  #search(walk, index) {
+    this.options.hidden = true;
+    this.options.replaceChildren();
+    $("query-label").textContent = `Find the class: ${words.hint(walk)}`;
+    this.search.open(index, walk.shown, walk.before);
+  }
+
+  // Where nothing follows the last list, "None" says all that can be said; in the rest, 0 and X mean the same
+  #notAny(walk) {
+    document.querySelector('[data-action="nothing"]').disabled = !walk.canSayNothing;
+  }
+
+  #ownsFocus() {
+    const { activeElement: at } = document;
+    return !at || at === document.body || $("ask").contains(at) || at.closest(".screen") !== null;
+  }
+
+  #focus(walk, hadFocus) {
+    if (!hadFocus) return;
+    const goal = walk.asButtons ? this.prompt : this.input;
+    goal.focus({ preventScroll: true });
+  }
+}
+
+function option(cls, name, at, standing) {
+  const key = OPTION_KEYS[at].toUpperCase();
+  const parts = [make("kbd", {}, key), make("span", { class: "option-name" }, name), standing ? make("span", { class: "yours" }, "your answer") : null];
+  return button(parts, null, standing ? "option standing" : "option", { "data-cls": cls, "aria-keyshortcuts": key });
+}

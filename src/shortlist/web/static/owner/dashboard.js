@@ -1,0 +1,132 @@
+// The campaign in figures. They are asked for every few seconds while the page is looked at, and redrawn where they changed.
+
+import { call } from "../shared/api.js";
+import { chart } from "../shared/charts.js";
+import { byId, make } from "../shared/elements.js";
+import * as figures from "./figures.js";
+import { sentence } from "../shared/messages.js";
+import { table } from "./tables.js";
+import { now } from "../shared/times.js";
+import { amount, count, doing, minutes, plural } from "../shared/words.js";
+
+const EVERY = 5000; // milliseconds
+const CHARTS = ["cost", "accuracy", "listSize", "coverage", "alpha", "speed"];
+const PURPOSES = {
+  holdout: "Holdout, which only measures",
+  initial: "First random items",
+  calibration: "Calibration",
+  query: "Shortlists",
+  ahead: "Asked ahead",
+  import: "Imported",
+};
+
+const charts = new Map(CHARTS.map((name) => [name, chart(`chart-${name}`)]));
+let timer = null;
+let asking = false;
+
+document.addEventListener("visibilitychange", look);
+look();
+
+async function look() {
+  clearTimeout(timer);
+  if (document.hidden || asking) return;
+  asking = true;
+  const goesOn = await refresh();
+  asking = false;
+  if (goesOn && !document.hidden) timer = setTimeout(look, EVERY);
+}
+
+async function refresh() {
+  try {
+    const [data, status] = await Promise.all([call("GET", "/api/dashboard"), call("GET", "/api/status")]);
+    show(data, status);
+    setText(byId("fresh"), `As of ${now()}`);
+    byId("trouble").textContent = "";
+    return true;
+  } catch (error) {
+    const words = error.signedOut ? "You are signed out. Load this page again to sign in." : `${sentence(error)} The page goes on trying.`;
+    setText(byId("trouble"), words); // the same sentence is announced once
+    return !error.signedOut;
+  }
+}
+
+function show(data, status) {
+  strip(data, status);
+  for (const [name, one] of charts) {
+    const spec = figures[name](data);
+    setParts(byId(`chart-${name}`).querySelector(".chart-note"), spec.note);
+    one.show(spec);
+  }
+  ledger(data);
+  notes(data);
+  byId("figures").setAttribute("aria-busy", "false");
+}
+
+// ---- the strip ----
+
+function strip(data, status) {
+  const end = data.rounds.at(-1);
+  const measured = data.rounds.findLast((round) => round.accuracy !== null);
+  const whole = status.cost + status.saved;
+  setText(byId("doing"), doing(status, false));
+  byId("doing").classList.toggle("trouble", Boolean(status.error));
+  tile("answers", count(status.done), end ? `${count(end.labelled)} of ${plural(data.items, "item")} labelled after round ${end.number}` : `of ${plural(data.items, "item")}`);
+  tile("cost", `${amount(status.cost)} ${data.unit}`, `all classes every time: ${amount(whole)}`);
+  const saves = status.saved > 0;
+  tile("saved", saves ? figures.percent((100 * status.saved) / whole) : "–", saves ? `about ${minutes(status.saved_minutes)} of work` : "nothing yet");
+  tile("accuracy", measured ? figures.percent(measured.accuracy) : "–", measured?.interval ? `95 % interval ${measured.interval.map((x) => x.toFixed(1)).join("–")}` : "not measured yet");
+  const busy = status.people ? `, ${plural(status.people, "person", "people")} at work` : "";
+  tile("round", String(status.round), `${plural(status.left, "question")} open${busy}`);
+}
+
+function tile(name, value, more) {
+  setText(byId(`tile-${name}`), value);
+  setText(byId(`tile-${name}-more`), more);
+}
+
+// ---- tables ----
+
+let ledgerShown = "";
+
+function ledger(data) {
+  const key = JSON.stringify(data.ledger);
+  if (key === ledgerShown) return;
+  ledgerShown = key;
+  const paid = data.ledger.filter((line) => line.purpose !== "holdout");
+  const sum = (field) => paid.reduce((total, line) => total + line[field], 0);
+  byId("ledger").replaceChildren(
+    data.ledger.length
+      ? table({
+          caption: "Answers and cost by round and purpose, newest first",
+          columns: [
+            { name: "Round", of: (line) => String(line.round) },
+            { name: "For", of: (line) => PURPOSES[line.purpose] ?? line.purpose },
+            { name: "Answers", number: true, of: (line) => count(line.answers) },
+            { name: `Cost (${data.unit})`, number: true, of: (line) => amount(line.cost) },
+            { name: "An answer", number: true, of: (line) => (line.answers ? (line.cost / line.answers).toFixed(2) : "–") },
+          ],
+          rows: data.ledger.toReversed(),
+          cards: false,
+          foot: ["All", "Without the holdout", count(sum("answers")), amount(sum("cost")), sum("answers") ? (sum("cost") / sum("answers")).toFixed(2) : "–"],
+        })
+      : make("p", { class: "hint" }, "Nothing has been answered yet."),
+  );
+}
+
+function notes(data) {
+  const sentences = [...(data.ending ? [`Over: ${data.ending}`] : []), ...data.notes];
+  byId("notes-section").hidden = sentences.length === 0;
+  if (byId("notes").childElementCount !== sentences.length) byId("notes").replaceChildren(...sentences.map((note) => make("li", {}, sentence(note))));
+}
+
+// ---- only what changed is touched: nothing flickers, and nothing is announced twice ----
+
+function setText(place, words) {
+  if (place.textContent !== words) place.textContent = words;
+}
+
+function setParts(place, parts) {
+  const words = parts.map((part) => part.strong ?? part).join("");
+  if (place.textContent === words) return;
+  place.replaceChildren(...parts.map((part) => (part.strong ? make("strong", {}, part.strong) : part)));
+}

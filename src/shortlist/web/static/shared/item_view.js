@@ -1,0 +1,116 @@
+// The item: an image, a text or a vector, as large as there is room.
+
+import { button, draw, make } from "./elements.js";
+
+const RETRY = 2_000; // milliseconds
+const SMALL = 128; // pixels; images with fewer are shown with crisp pixels
+
+/** A question with its item fetched and decoded before it is shown. */
+export function prepare(question) {
+  const { item } = question;
+  if (item.kind !== "image") return { question, image: null, ready: Promise.resolve() };
+  const image = new Image();
+  image.alt = `Item ${item.key}`;
+  image.draggable = false;
+  image.src = item.src;
+  const ready = image.decode();
+  ready.catch(() => {}); // reported when it is shown
+  return { question, image, ready };
+}
+
+export class ItemView {
+  #turn = 0; // of what is shown: a picture that comes late must not disturb the next one
+
+  constructor({ body, caption, onSetAside, onAgain }) {
+    this.body = body;
+    this.caption = caption;
+    this.onSetAside = onSetAside;
+    this.onAgain = onAgain;
+  }
+
+  /** Resolves to true when the item can be seen, false when it cannot; null when another has taken its place. */
+  async show(prepared) {
+    const turn = ++this.#turn;
+    const { item } = prepared.question;
+    this.caption.textContent = item.key;
+    this.body.dataset.kind = item.kind;
+    if (item.kind === "image") return this.#image(prepared, turn);
+    this.body.replaceChildren(item.kind === "text" ? text(item) : features(item));
+    return true;
+  }
+
+  /** By keys; false where there is nothing to scroll. */
+  scroll(key) {
+    const area = this.body.querySelector(".item-text");
+    if (!area || area.scrollHeight <= area.clientHeight) return false;
+    const page = area.clientHeight * 0.85;
+    const step = { ArrowDown: 56, ArrowUp: -56, PageDown: page, PageUp: -page }[key];
+    if (step) area.scrollBy({ top: step });
+    return Boolean(step);
+  }
+
+  async #image(prepared, turn) {
+    const { image } = prepared;
+    if (!image.complete) this.body.replaceChildren(line("item-loading", "Loading…"));
+    try {
+      if (!(image.complete && image.naturalWidth > 0)) await prepared.ready;
+    } catch {
+      return this.#without(prepared, turn);
+    }
+    if (turn !== this.#turn) return null;
+    image.classList.toggle("crisp", Math.max(image.naturalWidth, image.naturalHeight) < SMALL);
+    image.classList.toggle("tall", image.naturalHeight > image.naturalWidth);
+    this.body.replaceChildren(image);
+    return true;
+  }
+
+  /** No picture has come. The server says whether there is one; if it says nothing, it is asked again. */
+  async #without(prepared, turn) {
+    while (turn === this.#turn) {
+      const status = await fetch(prepared.image.src, { cache: "no-store" }).then((got) => got.status, () => 0);
+      if (turn !== this.#turn) return null;
+      if (status === 404 || (status === 200 && prepared.again)) {
+        this.#failed();
+        return false;
+      }
+      if (status === 200) return this.show({ ...prepare(prepared.question), again: true });
+      this.body.replaceChildren(line("item-loading", "No connection. The picture comes as soon as the server answers again."));
+      await new Promise((done) => setTimeout(done, RETRY));
+    }
+    return null;
+  }
+
+  #failed() {
+    const again = button("Try again", this.onAgain, "button quiet");
+    const aside = this.onSetAside ? button("Cannot read it: set it aside", this.onSetAside, "button primary") : null;
+    this.body.replaceChildren(make("div", { class: "item-failed" }, line("", "This image cannot be shown."), again, aside));
+  }
+}
+
+/** Long texts are scrolled by keys, so they can have the focus. */
+const text = (item) =>
+  make("div", { class: "item-text", tabindex: "0", role: "region", "aria-label": `Text of item ${item.key}` }, item.text);
+
+/** A vector as a strip of bars around zero. */
+function features(item) {
+  const values = item.values.map(Number);
+  const most = Math.max(...values.map(Math.abs), 1e-12);
+  const range = values.length ? `from ${short(Math.min(...values))} to ${short(Math.max(...values))}` : "";
+  return draw(
+    "svg",
+    {
+      viewBox: `0 -1 ${Math.max(values.length, 1)} 2`, preserveAspectRatio: "none", class: "item-features", role: "img",
+      "aria-label": `Item ${item.key}: ${values.length} numbers ${range}`,
+    },
+    bars(values, most, 1, "above"), bars(values, most, -1, "below"), draw("path", { class: "zero", d: `M0 0H${values.length}` }),
+  );
+}
+
+function bars(values, most, sign, name) {
+  const bar = (value, at) => (value * sign > 0 ? `M${at + 0.1} 0V${-value / most}h0.8V0z` : "");
+  return draw("path", { class: name, d: values.map(bar).join("") });
+}
+
+const short = (x) => Number(x.toPrecision(3));
+
+const line = (name, words) => make("p", { class: name }, words);

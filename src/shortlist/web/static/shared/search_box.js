@@ -1,0 +1,103 @@
+// The search field and its list of hits: a combobox.
+
+import { make } from "./elements.js";
+
+const SHOWN = 50;
+
+export class SearchBox {
+  #index = null;
+  #candidates = [];
+  #hits = [];
+  #total = 0;
+  #active = -1;
+  #standing = null; // the class of one's own earlier answer
+
+  constructor({ root, input, list, counter, onPick, onLeave }) {
+    Object.assign(this, { root, input, list, counter, onPick, onLeave });
+    input.addEventListener("input", () => this.#find());
+    input.addEventListener("keydown", (event) => this.#key(event));
+    list.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the field
+    list.addEventListener("click", (event) => {
+      const row = event.target.closest("[role=option]");
+      if (row) this.onPick(Number(row.dataset.cls));
+    });
+  }
+
+  open(index, candidates, standing) {
+    this.#index = index;
+    this.#candidates = candidates;
+    this.#standing = standing;
+    this.root.hidden = false;
+    this.input.value = "";
+    this.#find();
+  }
+
+  close() {
+    this.root.hidden = true;
+    this.list.replaceChildren();
+    this.input.setAttribute("aria-expanded", "false");
+  }
+
+  #find() {
+    const query = this.input.value;
+    ({ hits: this.#hits, total: this.#total } = this.#index.search(query, this.#candidates, SHOWN));
+    this.list.replaceChildren(...this.#hits.map((cls, at) => this.#row(cls, at, query)));
+    this.list.scrollTop = 0;
+    this.input.setAttribute("aria-expanded", String(this.#hits.length > 0));
+    this.counter.textContent = this.#counted(query);
+    this.#activate(query.trim() && this.#hits.length ? 0 : -1); // Enter alone takes nothing by accident
+  }
+
+  #counted(query) {
+    if (!this.#total) return "No class is called that.";
+    if (this.#total > this.#hits.length) return `${this.#hits.length} of ${this.#total.toLocaleString("en")} shown.`;
+    return query.trim() ? `${this.#total} found.` : "";
+  }
+
+  #row(cls, at, query) {
+    const name = cls === this.#standing ? "hit standing" : "hit";
+    const fields = { id: `hit-${at}`, role: "option", class: name, "data-cls": cls, "aria-selected": "false" };
+    return make("li", fields, this.#highlighted(cls, query));
+  }
+
+  #highlighted(cls, query) {
+    const name = this.#index.names[cls];
+    const parts = [];
+    let at = 0;
+    for (const [from, to] of this.#index.matched(query, cls)) {
+      parts.push(name.slice(at, from), make("mark", {}, name.slice(from, to)));
+      at = to;
+    }
+    return [...parts, name.slice(at)];
+  }
+
+  #activate(at) {
+    this.list.children[this.#active]?.setAttribute("aria-selected", "false");
+    this.#active = at;
+    const row = this.list.children[at];
+    if (!row) return this.input.removeAttribute("aria-activedescendant");
+    row.setAttribute("aria-selected", "true");
+    row.scrollIntoView({ block: "nearest" });
+    return this.input.setAttribute("aria-activedescendant", row.id);
+  }
+
+  #key(event) {
+    if (event.isComposing || event.altKey || event.ctrlKey || event.metaKey) return;
+    const act = {
+      Enter: () => event.repeat || (this.#active >= 0 && this.onPick(this.#hits[this.#active])),
+      ArrowDown: () => this.#activate(Math.min(this.#active + 1, this.#hits.length - 1)),
+      ArrowUp: () => this.#activate(Math.max(this.#active - 1, 0)),
+      Escape: () => this.#escape(),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  }
+
+  #escape() {
+    if (!this.input.value) return this.onLeave();
+    this.input.value = "";
+    return this.#find();
+  }
+}

@@ -1,0 +1,77 @@
+// What the page says, as plain functions of what it knows.
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
+export const count = (n) => whole.format(n);
+export const amount = (x) => (Math.abs(x) < 100 ? tenths : whole).format(Math.abs(x) < 0.05 ? 0 : x); // never -0
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+export function minutes(x) {
+  if (Math.abs(x) < 120) return `${amount(x)} min`;
+  return `${amount(x / 60)} h`;
+}
+
+/** Saved so far: in the campaign's unit and in minutes; in minutes alone where the unit is time. */
+export function saved(progress) {
+  if (progress.saved <= 0) return "nothing yet";
+  const time = minutes(progress.saved_minutes);
+  return progress.unit === "seconds" ? time : `${amount(progress.saved)} ${progress.unit} · ${time}`;
+}
+
+/** What is happening, in a line. */
+export function doing(progress, ahead) {
+  if (!progress) return "";
+  if (progress.error) return `${progress.error} Answers are still saved.`;
+  const round = `Round ${progress.round}`;
+  if (progress.state === "over") return progress.ending ? `Over: ${progress.ending}` : "The campaign is over.";
+  if (progress.state === "working") {
+    const work = progress.doing || "training";
+    return ahead ? `${round}: ${work}. You are answering ahead while the model trains.` : `${round}: ${work}.`;
+  }
+  if (progress.state === "calibrating") return `${round}: calibrating. These answers decide how short the lists can be.`;
+  if (progress.round === 0) return "First some items that only tell how good the model is: all classes are shown.";
+  if (progress.round === 1) return "The first round teaches the first model: all classes are shown. Lists come after it.";
+  return `${round}: asking.`;
+}
+
+/** The screen between questions: a title and a sentence. */
+export function waiting(progress, trouble) {
+  if (trouble?.signedOut) return ["You are signed out", "Sign in again to go on."];
+  if (trouble?.passing) return ["No connection", "The page goes on by itself as soon as the server answers again."];
+  if (trouble) return ["The server refused", `${capital(trouble.message)}.`];
+  if (!progress) return ["One moment", "The first questions are on their way."];
+  if (progress.error) return ["The model's worker has trouble", `${progress.error} If it lasts, the owner has to look at it.`];
+  if (progress.state === "working") {
+    return ["The model is learning", `${capital(progress.doing || "training")}. The next questions come by themselves.`];
+  }
+  return ["Nothing to answer just now", "All open questions are with other people. New ones come by themselves."];
+}
+
+export function saving(state) {
+  const answers = plural(state.waiting, "answer");
+  if (state.phase === "saving") return "Saving…";
+  if (state.phase === "offline" && state.trouble.status !== 0) return `The server has trouble: ${answers} waiting.`;
+  if (state.phase === "offline") return `Offline: ${answers} waiting.`;
+  if (state.phase === "signed-out") return `Signed out: ${answers} waiting.`;
+  return "Saved";
+}
+
+export function prompt(walk) {
+  const n = walk.shown.length;
+  if (walk.atRest) return walk.stage === 0 ? "Which class is it?" : "Which of the others is it?";
+  if (n === 1) return walk.stage === 0 ? "Is it this?" : "Or this?";
+  return walk.stage === 0 ? "Which one is it?" : "Or one of these?";
+}
+
+/** A sentence under the prompt, where there is something to say. */
+export function hint(walk) {
+  const n = walk.shown.length;
+  if (walk.asButtons) return walk.atRest || n === 1 ? "" : "Most probable first.";
+  if (walk.atRest && walk.stage === 0) return `${plural(n, "class", "classes")}.`;
+  return walk.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
+}
+
+export const noneWords = (walk) => (walk.atRest ? "Not any of these classes" : "None of the above");
+
+export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shortlist.annotators.simulated import Simulated
+from shortlist.campaign.accounting.stopping import Stopping
+from shortlist.campaign.engine import Step
+from shortlist.queries.conventional import Conventional
+from shortlist.types import Labelled, Round, ShortlistError
+from tests.campaign.toys import Fixed, campaign, data, learning, run, snapshot
+
+DATA = data(60)
+BLANK = Round(1, 8, 8, 10.0, 5.0, 10.0, 0.0, 50.0, None, None, None, None, None, None, 0.0)
+
+
+def ending(folder: Path, **settings: Any) -> tuple[list[Round], str | None]:
+    with campaign(folder, DATA, **settings) as going:
+        return list(going.run(Simulated(DATA.labels))), going.ending
+
+
+def improving(*accuracies: int) -> Fixed:
+    """A model that is right on this many of the 20 test items, round by round (8 labels a round)."""
+    right = np.eye(5)[DATA.test_labels]
+
+    class Improving(Fixed):
+        def fit(self, labelled: Labelled, *, rng: np.random.Generator) -> None:
+            super().fit(labelled, rng=rng)
+            n = accuracies[len(labelled.items) // 8 - 1]
+            self.test = np.where(np.arange(20)[:, None] < n, right, np.roll(right, 1, axis=1))
+
+    return Improving(learning(DATA.labels, 5))
+
+
+def test_by_rounds(tmp_path: Path) -> None:
+    rounds, why = ending(tmp_path, rounds=3)
+    assert len(rounds) == 3
+    assert why == "3 rounds done"
+
+
+def test_by_rounds_given_either_way(tmp_path: Path) -> None:
+    rounds, _ = ending(tmp_path, rounds=None, stop=Stopping(rounds=2))
+    assert len(rounds) == 2
+
+
+def test_by_an_empty_pool(tmp_path: Path) -> None:
+    said: list[Step] = []
+    rounds, why = ending(tmp_path, rounds=None, budget=30, watch=said.append)
+    assert [r.asked for r in rounds] == [8, 30, 22]
+    assert why == "every item of the pool has been asked"
+    notes = [step for step in said if step.name == "note"]
+    assert notes == [Step(3, "note", "budget asks for 30 items; the pool has 22, all are taken")]
+
+
+def test_a_first_set_larger_than_the_pool_takes_it_all_and_says_so(tmp_path: Path) -> None:
+    said: list[Step] = []
+    rounds, _ = ending(tmp_path, initial=100, watch=said.append)
+    assert [r.asked for r in rounds] == [60]
+    assert Step(1, "note", "initial asks for 100 items; the pool has 60, all are taken") in said
+
+
+def test_by_cost_trims_the_last_round(tmp_path: Path) -> None:
+    bits = 20 * np.log2(5)
+    rounds, why = ending(tmp_path, rounds=None, query=Conventional(), stop=Stopping(cost=bits))
+    assert [r.asked for r in rounds] == [8, 8, 4]
+    assert rounds[-1].cost == pytest.approx(bits)
+    assert why is not None
+    assert why == "cost: 46.4 of 46.4386 is spent"
+
+
+@pytest.mark.parametrize("cost", [1.0, 40.0, 60.0, 75.5])
+def test_by_cost_goes_over_by_one_item_at_most_or_by_what_calibration_changed(tmp_path: Path, cost: float) -> None:
+    rounds, why = ending(tmp_path, rounds=None, stop=Stopping(cost=cost))
+    assert why is not None
+    assert why.startswith("cost")
+    assert rounds[-1].cost < cost + 2 * np.log2(5) + 8
+
+
+def test_a_first_set_is_trimmed_too(tmp_path: Path) -> None:
+    rounds, _ = ending(tmp_path, rounds=None, stop=Stopping(cost=3 * np.log2(5)))
+    assert [r.asked for r in rounds] == [3]
+
+
+def test_what_is_left_is_not_spent_on_rounds_of_a_few_items(tmp_path: Path) -> None:
+    one, stop = np.log2(5), Stopping(cost=50.0)
+    assert stop.reason([replace(BLANK, cost=50 - 0.3 * one)], batch_cost=8 * one) == "cost: 49.3 of 50 is spent"
+    assert stop.reason([replace(BLANK, cost=50 - 0.5 * one)], batch_cost=8 * one) is None
+
+
+def test_a_rate_is_not_taken_for_percent() -> None:
+    with pytest.raises(ShortlistError, match=r"stop: accuracy is in percent; 0\.9 would be reached at once"):
+        Stopping(accuracy=0.9)
+
+
+def test_by_accuracy(tmp_path: Path) -> None:
+    rounds, why = ending(tmp_path, rounds=None, model=improving(5, 12, 16, 20), stop=Stopping(accuracy=60))
+    assert [r.accuracy for r in rounds] == [25, 60]
+    assert why == "accuracy 60.00% has reached 60%"
+
+
+def test_by_accuracy_gone_flat(tmp_path: Path) -> None:
+    model = improving(5, 12, 16, 16, 15, 20, 20)
+    rounds, why = ending(tmp_path, rounds=None, model=model, stop=Stopping(flat=2))
+    assert [r.accuracy for r in rounds] == [25, 60, 80, 80, 75]
+    assert why == "accuracy has been flat for 2 rounds"
+
+
+def test_flat_allows_for_a_tolerance() -> None:
+    finished = [replace(BLANK, accuracy=a) for a in (50.0, 50.5, 50.9)]
+    assert Stopping(flat=2, tolerance=1.0).reason(finished) == "accuracy has been flat for 2 rounds"
+    assert Stopping(flat=2, tolerance=0.5).reason(finished) is None
+    assert Stopping(flat=3, tolerance=1.0).reason(finished) is None
+
+
+def test_nothing_set_never_stops() -> None:
+    assert Stopping().reason([BLANK]) is None
+
+
+@pytest.mark.parametrize("stop", [{"accuracy": 90.0}, {"flat": 2}])
+def test_on_an_accuracy_that_nobody_knows_is_refused_at_start(tmp_path: Path, stop: dict[str, Any]) -> None:
+    with pytest.raises(ShortlistError, match=r"stop: accuracy is not known .*set holdout"):
+        campaign(tmp_path / "run", data(test=0), stop=Stopping(**stop))
+    assert not (tmp_path / "run").exists()
+    with campaign(tmp_path / "run", data(test=0), stop=Stopping(**stop), holdout=5):
+        pass
+
+
+@pytest.mark.parametrize("stop", [{"rounds": 0}, {"cost": -1.0}, {"accuracy": float("nan")}, {"flat": 0}])
+def test_senseless_ends_are_refused(stop: dict[str, Any]) -> None:
+    with pytest.raises(ShortlistError, match=f"stop: {next(iter(stop))} must be above 0"):
+        Stopping(**stop)
+
+
+def test_more_rounds_later_go_on_as_if_asked_for_at_once(tmp_path: Path) -> None:
+    run(tmp_path / "whole", DATA, rounds=5)
+    run(tmp_path / "late", DATA, rounds=2)
+    assert len(run(tmp_path / "late", DATA, rounds=5)) == 5
+    whole, late = snapshot(tmp_path / "whole"), snapshot(tmp_path / "late")
+    assert late == whole
+    assert "rounds = 5" in (tmp_path / "late" / "campaign.toml").read_text()

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import sqlite3
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from shortlist import measures
+from shortlist.campaign.storage.store import Store
+from shortlist.types import ShortlistError
+from tests.campaign.toys import answers, campaign, data, run, work
+
+
+def small(folder: Path) -> Store:
+    return Store.create(folder / "campaign.db", ["a", "b"], ["x", "y"], {})
+
+
+def test_a_new_database_is_one_file(tmp_path: Path) -> None:
+    small(tmp_path).close()
+    assert [p.name for p in tmp_path.iterdir()] == ["campaign.db"]
+
+
+def test_leftovers_of_a_killed_start_are_cleared(tmp_path: Path) -> None:
+    for name in ("campaign.db.new", "campaign.db.new-wal", "campaign.db.new-shm"):
+        (tmp_path / name).write_bytes(b"half")
+    with small(tmp_path) as store:
+        assert store.keys() == ["a", "b"]
+        assert store.class_names() == ["x", "y"]
+    assert [p.name for p in tmp_path.iterdir()] == ["campaign.db"]
+
+
+def test_a_transaction_is_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    with small(tmp_path) as store:
+        with pytest.raises(ZeroDivisionError):
+            _start_and_fail(store)
+        assert store.rounds() == []
+
+
+def _start_and_fail(store: Store) -> None:
+    with store.writing() as w:
+        w.start_round(1, "asking")
+        w.note(1, "note", str(1 // 0))
+
+
+def test_numbers_come_back_bit_for_bit(tmp_path: Path) -> None:
+    with small(tmp_path) as store:
+        with store.writing() as w:
+            w.start_round(1, "asking", {"alpha": 0.1 + 0.2, "threshold": 1 / 3, "cuts": [1, [2.5]]})
+        (row,) = store.rounds()
+        assert (row.alpha, row.threshold) == (0.1 + 0.2, 1 / 3)
+        assert row.query == {"alpha": 0.1 + 0.2, "threshold": 1 / 3, "cuts": [1, [2.5]]}
+
+
+def test_read_only_never_writes(tmp_path: Path) -> None:
+    small(tmp_path).close()
+    with (
+        Store(tmp_path / "campaign.db", read_only=True) as store,
+        pytest.raises(
+            ShortlistError, match=r"campaign\.db: cannot be written \(attempt to write a readonly database\)"
+        ),
+        store.writing() as w,
+    ):
+        w.note(1, "note", "x")
+
+
+def test_a_store_nobody_closes_closes_itself(tmp_path: Path) -> None:
+    store = small(tmp_path)
+    with store.writing() as w:
+        w.note(1, "note", "x")
+    assert (tmp_path / "campaign.db-wal").exists()
+    del store
+    gc.collect()
+    assert [p.name for p in tmp_path.iterdir()] == ["campaign.db"]  # the log is folded in
+
+
+def test_the_database_is_plain_sqlite(tmp_path: Path) -> None:
+    run(tmp_path, rounds=2)
+    with sqlite3.connect(tmp_path / "campaign.db") as c:
+        assert c.execute("pragma journal_mode").fetchone() == ("wal",)
+        assert c.execute("select count(*), sum(misses) >= 0 from answers").fetchone() == (16, 1)
+        assert c.execute("select value from meta where key = 'schema_version'").fetchone() == ("2",)
+    c.close()
+
+
+def test_reading_while_another_process_writes(tmp_path: Path) -> None:
+    """Every reading finds a whole state: costs and rounds that belong together."""
+    context = multiprocessing.get_context("spawn")
+    writer = context.Process(target=_write, args=(tmp_path,))
+    writer.start()
+    seen: list[int] = []
+    try:
+        while writer.is_alive() or not seen:
+            if (tmp_path / "campaign.db").exists():
+                found = measures.read(tmp_path)
+                seen.append(len(found.rounds))
+                for done in found.rounds:
+                    paid = sum(x.cost for x in found.ledger if x.round <= done.number)
+                    assert paid == pytest.approx(done.cost)
+                    assert done.asked == 20
+            time.sleep(0.005)
+    finally:
+        writer.join()
+    assert writer.exitcode == 0
+    assert seen == sorted(seen)
+    assert len(measures.read(tmp_path).rounds) == 10
+
+
+def _write(folder: Path) -> None:
+    run(folder, data(200), initial=20, budget=20, rounds=10)
+
+
+def test_answers_from_many_threads(tmp_path: Path) -> None:
+    dataset = data(400)
+    with campaign(tmp_path, dataset, initial=400, rounds=1) as going:
+        work(going)
+        asked = going.open_questions()
+        failed: list[Exception] = []
+
+        def person(name: int) -> None:
+            try:
+                for question in asked[name::8]:
+                    going.record(answers([question], dataset.labels))
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=person, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert len(going.store.answers()) == 400
+        work(going)
+        assert going.finished_rounds()[0].labelled == 400

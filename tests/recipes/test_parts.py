@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shortlist import (
+    APS,
+    RAPS,
+    Badge,
+    CandidateSet,
+    CoreSet,
+    CostAware,
+    Glyphs,
+    Linear,
+    ProbCover,
+    Saal,
+    Scikit,
+    ShortlistError,
+    TopK,
+    TypiClust,
+)
+from shortlist.campaign.config import describe
+from shortlist.recipes.parts import build, estimator, names
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "part"),
+    [
+        ("queries", "candidate_set", CandidateSet()),
+        ("queries", {"name": "top_k", "k": 3}, TopK(3)),
+        (
+            "queries",
+            {"name": "candidate_set", "alpha": 0.1, "score": "aps", "cost": {"name": "linear", "slope": 2}},
+            CandidateSet(alpha=0.1, score=APS(), cost=Linear(2.0)),
+        ),
+        ("acquisition", {"name": "cost_aware", "inner": "core_set", "d": 1.2}, CostAware(CoreSet(), d=1.2)),
+        ("acquisition", "saal", Saal()),
+        ("acquisition", {"name": "prob_cover", "delta": 0.5, "memory": 1000}, ProbCover(0.5, memory=1000)),
+        ("acquisition", {"name": "typi_clust", "neighbours": 5}, TypiClust(5)),
+        ("acquisition", {"name": "badge", "scale": "max", "top": 9}, Badge("max", 9)),
+        ("acquisition", {"name": "cost_aware", "inner": {"name": "saal", "diversity": True}}, CostAware(Saal(True))),
+        ("conformal", {"name": "raps", "penalty": 0.1, "free": 2}, RAPS(0.1, 2)),
+    ],
+)
+def test_a_table_becomes_a_part(kind: str, table: str | dict[str, Any], part: object) -> None:
+    assert build(kind, table, "here") == part
+
+
+@pytest.mark.parametrize("part", [CandidateSet(alpha=0.2), TopK(2), CostAware(CoreSet(), d=0.5), RAPS(0.5, 1)])
+def test_a_part_can_be_built_from_its_own_description(part: Any) -> None:
+    kind = {"CandidateSet": "queries", "TopK": "queries", "CostAware": "acquisition", "RAPS": "conformal"}
+    assert build(kind[type(part).__name__], describe(part), "here") == part
+
+
+def test_a_dataset_can_be_built_from_its_own_description() -> None:
+    glyphs = Glyphs(classes=12, items=20, test_items=5)
+    again = build("datasets", describe(glyphs), "dataset")
+    assert (again.inputs[:] == glyphs.inputs[:]).all()
+
+
+def test_every_kind_has_parts() -> None:
+    for kind in ("queries", "acquisition", "datasets", "models", "costs", "conformal"):
+        assert names(kind), kind
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("__import__('os').system('true')", "must look like Name"),
+        ("LogisticRegression(C=open('x'))", "scikit-learn has no open"),
+        ("LogisticRegression(nonsense=1)", "unexpected keyword"),
+        ("Nothing", "scikit-learn has no Nothing"),
+        ("LogisticRegression(C=-3)", "C' parameter"),
+        ("1 +", "cannot be read"),
+    ],
+)
+def test_an_estimator_is_parsed_never_executed(text: str, message: str) -> None:
+    with pytest.raises(ShortlistError, match=message):
+        estimator(text, "model.estimator")
+
+
+def test_an_estimator_by_name() -> None:
+    model = build("models", {"name": "scikit", "estimator": "RandomForestClassifier(n_estimators=5)"}, "model")
+    assert isinstance(model, Scikit)
+    assert "n_estimators=5" in str(describe(model))
+
+
+def test_a_model_can_be_built_from_its_own_description() -> None:
+    for model in (Scikit(batch=7), Scikit(ascent="batch")):
+        assert describe(build("models", describe(model), "model")) == describe(model)
+    with pytest.raises(ShortlistError, match=r"model\.ascent: 'up' does not fit: input should be 'item' or 'batch'"):
+        build("models", {"name": "scikit", "ascent": "up"}, "model")

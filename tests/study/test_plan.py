@@ -1,0 +1,130 @@
+"""What a study shows: the truth inside, different options, the same items for everybody, even groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shortlist.study.plan import Item, Settings, next_group, order_for, plan_study
+from shortlist.study.store import Person
+from shortlist.types import Array, Ints, ShortlistError
+
+LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(40), 5))
+NOW = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+def planned(labels: Ints, n_classes: int, probs: Array | None = None, **asked: Any) -> list[Item]:
+    return plan_study(labels, n_classes, Settings({"name": "toy"}, **asked), probs)
+
+
+@given(st.integers(0, 10_000), st.sets(st.integers(2, 35), min_size=1, max_size=4), st.integers(1, 60))
+def test_the_laws_of_a_plan(seed: int, sizes: set[int], items: int) -> None:
+    groups = sorted(sizes)
+    plan = planned(LABELS, 40, items=items, groups=tuple(groups), seed=seed)
+    assert [item.practice for item in plan] == [True] * 3 + [False] * items
+    assert len({item.position for item in plan}) == items + 3
+    for item in plan:
+        assert item.truth == LABELS[item.position]
+        assert list(item.options) == groups
+        for k, options in item.options.items():
+            assert len(options) == len(set(options)) == k
+            assert item.truth in options
+            assert all(0 <= c < 40 for c in options)
+        for small, large in pairwise(groups):
+            assert set(item.options[small]) < set(item.options[large])
+
+
+def test_one_item_a_class_until_all_had_a_turn() -> None:
+    plan = planned(LABELS, 40, items=37, seed=1)
+    assert len({item.truth for item in plan}) == 40
+    again = Counter(item.truth for item in planned(LABELS, 40, items=77, seed=1))
+    assert set(again.values()) == {2}
+
+
+def test_the_same_seed_is_the_same_study_and_another_is_another() -> None:
+    assert planned(LABELS, 40, seed=5) == planned(LABELS, 40, seed=5)
+    assert planned(LABELS, 40, seed=5) != planned(LABELS, 40, seed=6)
+
+
+def test_a_group_more_changes_nothing_for_the_others() -> None:
+    few, more = planned(LABELS, 40, groups=(4, 8)), planned(LABELS, 40, groups=(4, 8, 16))
+    assert [item.options[8] for item in few] == [item.options[8] for item in more]
+
+
+def test_the_truth_stands_anywhere() -> None:
+    places = Counter(item.options[4].index(item.truth) for seed in range(60) for item in planned(LABELS, 40, seed=seed))
+    assert set(places) == {0, 1, 2, 3}
+    assert min(places.values()) > 0.8 * max(places.values())
+
+
+def test_with_probabilities_the_wrong_options_are_the_likeliest() -> None:
+    probs = np.random.default_rng(3).dirichlet(np.ones(40), len(LABELS))
+    for item in planned(LABELS, 40, groups=(2, 6), probs=probs):
+        row = probs[item.position].copy()
+        row[item.truth] = -1
+        assert set(item.options[6]) - {item.truth} == set(np.argsort(-row)[:5].tolist())
+
+
+def test_items_without_a_label_are_never_shown() -> None:
+    labels = LABELS.copy()
+    labels[::2] = -1
+    assert all(labels[item.position] >= 0 for item in planned(labels, 40))
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"groups": (4, 64)}, "from 2 to 35"),
+        ({"groups": (8, 4)}, "that grow"),
+        ({"groups": ()}, "that grow"),
+        ({"groups": (1, 4)}, "from 2"),
+        ({"items": 0}, "at least 1"),
+        ({"items": 500}, "503 are needed .* only 200"),
+    ],
+)
+def test_what_cannot_be_is_refused(asked: dict[str, object], words: str) -> None:
+    with pytest.raises(ShortlistError, match=words):
+        planned(LABELS, 40, **asked)
+
+
+def test_more_options_than_classes_are_refused_with_what_would_fit() -> None:
+    with pytest.raises(ShortlistError, match=r"32 options need as many classes, and there are 10; .* 2,4,8"):
+        planned(np.repeat(np.arange(10), 9), 10)
+
+
+# --- people ----------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 1000), st.integers(1, 60))
+def test_groups_never_differ_by_more_than_one(seed: int, n: int) -> None:
+    there: Counter[int] = Counter()
+    for person in range(n):
+        there[next_group((4, 8, 16, 32), there, seed, person)] += 1
+        assert max(there.values()) - min(there[k] for k in (4, 8, 16, 32)) <= 1
+
+
+def test_ties_fall_to_any_group() -> None:
+    assert {next_group((4, 8, 16), Counter(), 0, person) for person in range(40)} == {4, 8, 16}
+
+
+def test_who_gave_up_is_no_longer_under_way() -> None:
+    began = {"now": NOW, "just in time": NOW - timedelta(minutes=59), "long ago": NOW - timedelta(hours=1)}
+    people = {when: Person(1, None, 4, [], started.isoformat(), None, 0) for when, started in began.items()}
+    assert [when for when, person in people.items() if person.is_under_way(NOW)] == ["now", "just in time"]
+    assert not replace(people["now"], finished=NOW.isoformat()).is_under_way(NOW)
+
+
+@given(st.integers(0, 1000), st.integers(1, 30), st.integers(0, 4))
+def test_everybody_sees_every_item_once_and_practice_first(seed: int, items: int, practice: int) -> None:
+    flags = [True] * practice + [False] * items
+    orders = [order_for(person, flags, seed) for person in range(3)]
+    assert all(sorted(order) == list(range(items + practice)) for order in orders)
+    assert all(order[:practice] == list(range(practice)) for order in orders)
