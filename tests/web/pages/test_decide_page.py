@@ -143,11 +143,16 @@ def test_later_comes_back_at_the_end(disputed: Site, visit: Visit) -> None:
 
 
 def test_a_refusal_is_told_and_nothing_moves(disputed: Site, visit: Visit) -> None:
-    page = open_decide(visit, disputed)
+    disputed.people.set_role("bo", "owner")
+    page, other = open_decide(visit, disputed), visit(disputed, "/people", "bo")
     key = page.inner_text("#item-key")
-    page.route("**/api/decisions", lambda route: route.fulfill(status=400, json={"error": "the campaign is closed"}))
-    page.keyboard.press("1")
-    page.wait_for_selector("#message.error:has-text('The campaign is closed.')")
+    token = {"X-CSRF-Token": other.get_attribute('meta[name="csrf"]', "content") or ""}
+    assert other.request.post("/api/people/ana", data={"role": "annotator"}, headers=token).ok
+    page.bring_to_front()
+    with page.expect_response("**/api/decisions") as refusal:
+        page.keyboard.press("1")
+    assert refusal.value.status == 401
+    page.wait_for_selector("#message.error:has-text('ign in')")
     assert page.inner_text("#item-key") == key
 
 
