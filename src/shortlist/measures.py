@@ -38,7 +38,7 @@ class Record:
     @property
     def saving(self) -> float | None:
         """% by which the labels came cheaper than asked conventionally."""
-        return saved(self.rounds[-1].cost, self.rounds[-1].conventional_cost) if self.rounds else None
+        return saving(self.rounds[-1]) if self.rounds else None
 
     @property
     def unit(self) -> str:
@@ -67,6 +67,10 @@ def record_of(view: View) -> Record:
 def accuracy_per_cost(round: Round) -> float | None:
     """Accuracy (%) over relative cost (%): the paper's table."""
     return round.accuracy / round.relative_cost if round.accuracy is not None and round.relative_cost else None
+
+
+def saving(round: Round) -> float | None:
+    return saved(round.cost, round.conventional_cost)
 
 
 def saved(cost: float, conventional_cost: float) -> float | None:

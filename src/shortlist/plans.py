@@ -16,8 +16,9 @@ from typing import Any, Protocol, Self, SupportsIndex
 from array_api_compat import array_namespace, device
 
 from shortlist.costs import Bits
-from shortlist.probabilities import as_array, before, check_labels, count_true, ranking
-from shortlist.types import Array, CostModel, ShortlistError
+from shortlist.probabilities import as_array, before, check_labels, check_probs, count_true, ranking
+from shortlist.rows import as_batch, of_batches
+from shortlist.types import Array, CostModel, Predictions, ShortlistError
 
 
 class Uncalibrated:
@@ -43,6 +44,34 @@ class Uncalibrated:
         TopK(k=3, cost=Bits())
         """
         return self
+
+
+class FixedCuts(Uncalibrated):
+    """What designs have in common that cut every item at the same places: `cut` is all they differ in."""
+
+    cost: CostModel
+
+    def cut(self, batch: Predictions) -> Plan:
+        raise NotImplementedError
+
+    @of_batches
+    def price(self, probs: Array | Predictions) -> Array:
+        """(n,) the expected charge of each item.
+
+        >>> from shortlist import Conventional, OneBit, TopK
+        >>> [design.price([[0.5, 0.25, 0.25, 0.0]]).round(2).item() for design in (Conventional(), TopK(1), OneBit())]
+        [2.0, 1.79, 1.0]
+        """
+        return self.cut(as_batch(probs)).expected(self.cost)
+
+    def plan(self, probs: Array) -> Plan:
+        """The classes to show each item with, stage by stage.
+
+        >>> from shortlist import Conventional, OneBit, TopK
+        >>> [design.plan([[0.2, 0.7, 0.1]]).sets for design in (Conventional(), TopK(2), OneBit())]
+        [[array([1, 0, 2])], [array([1, 0])], [array([1])]]
+        """
+        return self.cut(Predictions(check_probs(probs)))
 
 
 @dataclass(frozen=True, eq=False)

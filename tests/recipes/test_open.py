@@ -13,16 +13,9 @@ from PIL import Image
 from shortlist import Campaign, ShortlistError, Simulated
 from shortlist.campaign.engine import Step
 from shortlist.campaign.formats.export import export
-from shortlist.recipes.build import open_campaign, settings_in, use_known
-from shortlist.recipes.starter import (
-    campaign_toml,
-    demo_campaign,
-    new_features,
-    new_images,
-    new_model,
-    new_table,
-    write_campaign,
-)
+from shortlist.recipes.build import FILE, open_campaign, settings_in, use_known
+from shortlist.recipes.starter import campaign_toml, demo_campaign, new_features, new_images, new_model, new_table
+from shortlist.system.files import write_text
 from shortlist.types import Ints
 
 HAND_WRITTEN = """# mine
@@ -61,7 +54,7 @@ def made(project: Path, kind: str) -> Path:
         "texts": lambda: new_table(home, project / "texts.csv", text="body", label="topic", classes=classes),
         "features": lambda: new_features(home, project / "x.npy", classes=classes),
     }[kind]()
-    write_campaign(home, campaign_toml(home, data, new_model(data.dataset)))
+    write_text(home / FILE, campaign_toml(home, data, new_model(data.dataset)))
     return home
 
 
@@ -139,7 +132,7 @@ def test_a_hand_written_file_too_is_lenient_with_images_and_for_people(project: 
 def test_known_labels_are_left_where_they_are(project: Path) -> None:
     home, classes = project / "labelled", project / "classes.txt"
     data = new_images(home, project / "photos", classes=classes, folder_labels=True)
-    write_campaign(home, campaign_toml(home, data, new_model(data.dataset)))
+    write_text(home / FILE, campaign_toml(home, data, new_model(data.dataset)))
     labels = settings_in(home).dataset.labels
     assert (len(labels), int((labels == 0).sum()), int((labels < 0).sum())) == (41, 21, 20)
 

@@ -54,19 +54,22 @@ def init(
     """
     import tomllib
 
-    from shortlist.recipes.starter import campaign_toml, new_model, refuse_written, write_campaign
+    from shortlist.recipes.build import FILE
+    from shortlist.recipes.starter import campaign_toml, new_model, refuse_written
+    from shortlist.system.files import write_text
 
     options = {"text": text, "key": key, "label": label, "keys": keys, "folder_labels": folder_labels or None}
     refuse_written(folder, force=force)
     places = {"images": images, "table": table, "features": features}
     data = _data(folder, places, {"classes": classes, **options}, encoder=model is not None and model != "scikit")
     chosen = new_model(data.dataset, model)
-    path = write_campaign(folder, campaign_toml(folder, data, chosen))
+    written = campaign_toml(folder, data, chosen)
+    write_text(folder / FILE, written)
     _tell(data, chosen.words)
-    asked = tomllib.loads(path.read_text("utf-8"))
+    asked = tomllib.loads(written)
     measure = f"{asked['holdout']:,} to measure with and " if asked["holdout"] else ""
     print(f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them")
-    print(f"written: {path} (read it: every setting has a comment)\nnext: shortlist label {folder}")
+    print(f"written: {folder / FILE} (read it: every setting has a comment)\nnext: shortlist label {folder}")
 
 
 def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any], *, encoder: bool) -> NewDataset:

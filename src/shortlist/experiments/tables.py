@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from shortlist.experiments.method_names import by_subject, grouped
-from shortlist.measures import Record, accuracy_per_cost, saved
+from shortlist.measures import Record, accuracy_per_cost, saving
 from shortlist.types import Round
 
 if TYPE_CHECKING:
@@ -145,11 +145,6 @@ def summary(method: str, records: Sequence[Record]) -> Summary:
         set_size=Spread.of(set_size(rounds) for rounds in shared),
         seconds=Spread.of(math.fsum(r.seconds for r in rounds) for rounds in shared),
     )
-
-
-def saving(round: Round) -> float | None:
-    """% by which the labels so far came cheaper than asked conventionally; below 0: dearer."""
-    return saved(round.cost, round.conventional_cost)
 
 
 def set_size(rounds: Sequence[Round]) -> float | None:

@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from shortlist.costs import COST, ByName
-from shortlist.plans import Plan, Uncalibrated, conventional
-from shortlist.probabilities import check_probs
-from shortlist.rows import as_batch, of_batches
-from shortlist.types import Array, CostModel, Predictions
+from shortlist.plans import FixedCuts, Plan, conventional
+from shortlist.types import CostModel, Predictions
 
 
 @dataclass(frozen=True)
-class Conventional(Uncalibrated):
+class Conventional(FixedCuts):
     """All classes at once."""
 
     short: ClassVar[str] = "CQ"
@@ -19,19 +17,5 @@ class Conventional(Uncalibrated):
 
     cost: ByName[CostModel] = COST
 
-    @of_batches
-    def price(self, probs: Array | Predictions) -> Array:
-        """(n,) what asking about each item costs.
-
-        >>> Conventional(cost="seconds").price([[0.5, 0.5]])
-        array([1.59])
-        """
-        return conventional(as_batch(probs).matrix).expected(self.cost)
-
-    def plan(self, probs: Array) -> Plan:
-        """All classes in one stage.
-
-        >>> Conventional().plan([[0.2, 0.8]]).sets
-        [array([1, 0])]
-        """
-        return conventional(check_probs(probs))
+    def cut(self, batch: Predictions) -> Plan:
+        return conventional(batch.matrix)

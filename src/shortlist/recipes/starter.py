@@ -417,11 +417,6 @@ def refuse_written(home: Path, *, force: bool = False) -> None:
         )
 
 
-def write_campaign(home: Path, written: str) -> Path:
-    write_text(home / FILE, written)
-    return home / FILE
-
-
 def demo_campaign(folder: str | Path, kind: Demo = "digits") -> Path:
     """A campaign that needs no data, for people to try: its campaign.toml, as it is if it is there already."""
     home = Path(folder)
@@ -432,7 +427,8 @@ def demo_campaign(folder: str | Path, kind: Demo = "digits") -> Path:
         raise ShortlistError(f"demo: {kind!r} is none of {', '.join(DEMOS)}")
     data = _digits() if kind == "digits" else _glyphs()
     model = _scikit(data.dataset, C=30)  # clean drawings: little is to be held back
-    return write_campaign(home, campaign_toml(home, data, model, DEMOS[kind]))
+    write_text(home / FILE, campaign_toml(home, data, model, DEMOS[kind]))
+    return home / FILE
 
 
 # few questions a round: who tries it wants to see lists soon, not a good model

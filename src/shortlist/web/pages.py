@@ -39,12 +39,10 @@ def _add(path: str, template: str, may_see: Any) -> None:
 
 _add("/", "label", Depends(signed_in))
 _add("/sign-in", "sign_in", Depends(person_if_any))
-_add("/dashboard", "dashboard", Depends(is_owner))
-_add("/people", "people", Depends(is_owner))
-_add("/decide", "decide", Depends(is_owner))
-_add("/files", "files", Depends(is_owner))
-_add("/account", "account", Depends(signed_in))
-_add("/api", "api", Depends(signed_in))
+for name in ("dashboard", "people", "decide", "files"):
+    _add(f"/{name}", name, Depends(is_owner))
+for name in ("account", "api"):
+    _add(f"/{name}", name, Depends(signed_in))
 
 
 @router.get("/start/{token}")
