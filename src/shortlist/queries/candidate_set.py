@@ -81,7 +81,11 @@ class CandidateSet:
         >>> query.alpha, query.n_cal, query.state
         (0.1, 5, {'alpha': 0.1, 'threshold': 0.4})
         """
-        return self if state is None else CalibratedSet(self, float(state["alpha"]), float(state["threshold"]))
+        return (
+            self
+            if state is None
+            else CalibratedSet(self, float(state["alpha"]), float(state["threshold"]), state.get("missed"))
+        )
 
     def calibrate(self, probs: Array, labels: Array) -> CalibratedSet:
         """The query with the threshold that labelled probabilities call for.
@@ -95,13 +99,17 @@ class CandidateSet:
             raise ShortlistError("candidate_set: no labelled item to calibrate on")
         conformity = self.score(probs)
         truths = of_truth(conformity, labels)
+        threshold = self._threshold(conformity, truths, labels)
+        alpha = miss_share(truths, threshold) if self.alpha is None else self.alpha
+        shown = truths[_is_short(members(conformity, threshold))]
+        return CalibratedSet(self, alpha, threshold, miss_share(shown, threshold) if shown.shape[0] else None)
+
+    def _threshold(self, conformity: Array, truths: Array, labels: Array) -> float:
         if self.alpha is not None:
-            return CalibratedSet(self, self.alpha, threshold_at(truths, self.alpha, self.quantile))
+            return threshold_at(truths, self.alpha, self.quantile)
         if self.search == "exact":
-            threshold = best_threshold(conformity, labels, self.cost)
-        else:
-            threshold = best_on_grid(conformity, labels, self.cost, self.quantile)
-        return CalibratedSet(self, miss_share(truths, threshold), threshold)
+            return best_threshold(conformity, labels, self.cost)
+        return best_on_grid(conformity, labels, self.cost, self.quantile)
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
@@ -128,6 +136,7 @@ class CalibratedSet:
     query: CandidateSet
     alpha: float  # the share of the calibration set that its lists miss, or the error rate that was asked for
     threshold: float  # a class is listed from this conformity on; 0 is the conventional query
+    missed: float | None = None  # of the lists that it would have shown, the share that missed; None: not known
 
     @property
     def n_cal(self) -> int:
@@ -143,7 +152,13 @@ class CalibratedSet:
 
     @property
     def state(self) -> dict[str, float]:
-        return {"alpha": self.alpha, "threshold": self.threshold}
+        known = {"alpha": self.alpha, "threshold": self.threshold, "missed": self.missed}
+        return {name: value for name, value in known.items() if value is not None}
+
+    @property
+    def reach(self) -> float:
+        """The probability that a list which is shown misses, and the other classes are asked: it enters prices."""
+        return self.alpha if self.missed is None else self.missed
 
     def restored(self, state: Mapping[str, Any] | None) -> CandidateSet | CalibratedSet:
         return self.query.restored(state)
@@ -161,11 +176,17 @@ class CalibratedSet:
             sizes = count_at_least(batch, self.threshold)
         else:
             sizes = count_true(members(self.score(batch.probs), self.threshold))
-        table = price_table(batch.matrix.shape[1], self.alpha, self.cost, sizes)
+        table = price_table(batch.matrix.shape[1], self.reach, self.cost, sizes)
         return array_namespace(table).take(table, sizes)
 
     def plan(self, probs: Array) -> Plan:
         probs = check_probs(probs)
         if not self.threshold:
             return self.query.plan(probs)
-        return shortlisted(probs, members(self.score(probs), self.threshold), self.alpha)
+        return shortlisted(probs, members(self.score(probs), self.threshold), self.reach)
+
+
+def _is_short(member: Array) -> Array:
+    """(n,) whether a list is shown: neither empty nor of all classes, which are asked conventionally."""
+    sizes = count_true(member)
+    return (sizes > 0) & (sizes < member.shape[1])
