@@ -47,11 +47,11 @@ class Uncalibrated:
 
 
 class FixedCuts(Uncalibrated):
-    """What designs have in common that cut every item at the same places: `cut` is all they differ in."""
+    """What designs have in common that cut every item at the same places: `_cut` is all they differ in."""
 
     cost: CostModel
 
-    def cut(self, batch: Predictions) -> Plan:
+    def _cut(self, batch: Predictions) -> Plan:
         raise NotImplementedError
 
     @of_batches
@@ -62,7 +62,7 @@ class FixedCuts(Uncalibrated):
         >>> [design.price([[0.5, 0.25, 0.25, 0.0]]).round(2).item() for design in (Conventional(), TopK(1), OneBit())]
         [2.0, 1.79, 1.0]
         """
-        return self.cut(as_batch(probs)).expected(self.cost)
+        return self._cut(as_batch(probs)).expected(self.cost)
 
     def plan(self, probs: Array) -> Plan:
         """The classes to show each item with, stage by stage.
@@ -71,7 +71,7 @@ class FixedCuts(Uncalibrated):
         >>> [design.plan([[0.2, 0.7, 0.1]]).sets for design in (Conventional(), TopK(2), OneBit())]
         [[array([1, 0, 2])], [array([1, 0])], [array([1])]]
         """
-        return self.cut(Predictions(check_probs(probs)))
+        return self._cut(Predictions(check_probs(probs)))
 
 
 @dataclass(frozen=True, eq=False)

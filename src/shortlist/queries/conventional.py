@@ -17,5 +17,5 @@ class Conventional(FixedCuts):
 
     cost: ByName[CostModel] = COST
 
-    def cut(self, batch: Predictions) -> Plan:
+    def _cut(self, batch: Predictions) -> Plan:
         return conventional(batch.matrix)

@@ -20,5 +20,5 @@ class OneBit(FixedCuts):
 
     cost: ByName[CostModel] = COST
 
-    def cut(self, batch: Predictions) -> Plan:
+    def _cut(self, batch: Predictions) -> Plan:
         return nested(batch.matrix, [[1]], reach=0.0, exhaustive=False)

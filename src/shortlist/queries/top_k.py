@@ -30,7 +30,7 @@ class TopK(FixedCuts):
         if self.k < 1:
             raise ShortlistError(f"top_k: k must be at least 1, got {self.k}")
 
-    def cut(self, batch: Predictions) -> Plan:
+    def _cut(self, batch: Predictions) -> Plan:
         probs = batch.probs
         xp = array_namespace(probs)
         top = xp.sort(probs, axis=1, descending=True)[:, : self.k]
