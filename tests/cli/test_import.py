@@ -59,7 +59,8 @@ def test_every_refused_row_is_named(shortlist: Command, campaign: Path) -> None:
 
 def test_columns_of_other_names(shortlist: Command, campaign: Path) -> None:
     with Store(campaign / "campaign.db", read_only=True) as store:
-        free = [key for key in store.keys() if key not in labels(campaign)][:3]
+        keys = store.keys()
+    free = [key for key in keys if key not in labels(campaign)][:3]
     Path("more.csv").write_text("class,filename\n" + "".join(f"3,{key}\n" for key in free[:1]))
     Path("more.jsonl").write_text("".join(f'{{"class": "3", "filename": "{key}"}}\n' for key in free[1:]))
     named = ("--key", "filename", "--label", "class")

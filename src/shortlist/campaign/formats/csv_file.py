@@ -1,8 +1,8 @@
 """CSV: exact, or safe to open in a spreadsheet.
 
 Lists stand in a cell as JSON; a cell that is empty is a null. An exact file keeps every text as it is, also one that a
-spreadsheet would run as a formula (it begins with = + - @, also full-width). `spreadsheet` files put a ' before such texts, and begin
-with the mark by which spreadsheets know UTF-8; reading them as `spreadsheet` takes it off again.
+spreadsheet would run as a formula (it begins with = + - @, full-width ones too). `spreadsheet` files put a ' before
+such texts, and begin with the mark by which spreadsheets know UTF-8; reading them as `spreadsheet` takes it off again.
 """
 
 from __future__ import annotations

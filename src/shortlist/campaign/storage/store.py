@@ -19,7 +19,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from shortlist.campaign.randomness import DRAWS
-from shortlist.campaign.storage.database import Kind, Unwritable, connect, damaged, opening
+from shortlist.campaign.storage.cells import wrong_cell
+from shortlist.campaign.storage.database import Kind, Unwritable, connect, connected, damaged, opening
 from shortlist.campaign.storage.schema import (
     HAS_ANSWER,
     IS_ANSWERED,
@@ -434,8 +435,14 @@ class Store(Reader):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
+        """Close it; what went wrong inside `with` because of a cell that was changed by hand is said so."""
         self.close()
+        if isinstance(error, Exception) and not isinstance(error, ShortlistError):
+            with connected(self.path, read_only=True) as engine:
+                wrong = wrong_cell(engine)
+            if wrong is not None:
+                raise damaged(self.path, wrong) from error
 
     @classmethod
     def create(cls, path: Path, keys: Sequence[str], names: Sequence[str], config: dict[str, Any]) -> Store:
