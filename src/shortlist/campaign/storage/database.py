@@ -94,7 +94,8 @@ class Kind:
                 version = c.execute(self._version).scalar()
         except (OSError, sa.exc.DatabaseError):
             return True
-        return not (version and version.isdecimal() and 0 < int(version) < self.version)
+        is_number = isinstance(version, str) and version.isdecimal()  # no blob that somebody has put there
+        return not (is_number and 0 < int(version) < self.version)
 
 
 @contextmanager
