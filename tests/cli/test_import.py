@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from shortlist.campaign.accounting.ledger import Line
@@ -99,3 +101,9 @@ def test_a_name_that_stands_twice_is_refused(shortlist: Command, campaign: Path)
         1,
         "error: twice.jsonl: line 1 is not JSON ('label' appears more than once in it)\n",
     )
+    Path("twice.json").write_text('[{"data": {"key": "1", "key": "2"}, "annotations": []}]')
+    got = shortlist("import", campaign, "twice.json")
+    assert (got.code, got.err) == (1, "error: twice.json: task 1 is not JSON ('key' appears more than once in it)\n")
+    pq.write_table(pa.Table.from_arrays([["1"], ["3"], ["4"]], names=["key", "label", "label"]), "twice.parquet")
+    got = shortlist("import", campaign, "twice.parquet")
+    assert (got.code, got.err) == (1, "error: twice.parquet: the column 'label' appears more than once\n")

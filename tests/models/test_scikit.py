@@ -379,5 +379,7 @@ def test_more_weights_than_the_solver_can_count_are_refused_and_not_a_crash(monk
 def test_an_estimator_that_does_not_take_the_items_is_named() -> None:
     model = Scikit(GaussianNB())
     model.prepare(Arrays(["a word", "two words", "three"], ["x", "y", None]))
-    with pytest.raises(ShortlistError, match=r"GaussianNB\(\) cannot learn from these items \(texts are sparse; compon"):
+    with pytest.raises(
+        ShortlistError, match=r"GaussianNB\(\) cannot learn from these items \(texts are sparse; compon"
+    ):
         model.fit(Labelled(np.array([0, 1]), np.array([0, 1]), n_classes=2), rng=np.random.default_rng(0))

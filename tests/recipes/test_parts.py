@@ -106,7 +106,11 @@ def test_a_model_can_be_built_from_its_own_description() -> None:
         ("queries", {"name": "candidate_set", "cost": 7}, r"here\.cost: 7 is neither the name of a part nor a table"),
         ("queries", [1], r"here: \[1\] is neither"),
         ("datasets", {"name": "table", "path": 5, "text": "x"}, r"here\.path: 5 does not fit: input should be a valid"),
-        ("datasets", {"name": "table", "path": "x.csv", "columns": 5}, "here: table cannot be made with these settings"),
+        (
+            "datasets",
+            {"name": "table", "path": "x.csv", "columns": 5},
+            "here: table cannot be made with these settings",
+        ),
         ("models", {"name": "scikit", "estimator": 5}, r"here\.estimator: 5 is no text such as"),
     ],
 )

@@ -106,6 +106,15 @@ def check_columns(path: Path, names: Sequence[str], columns: Sequence[str]) -> N
     refuse_repeated(path, names, columns)
 
 
+def whole(pairs: list[tuple[str, Any]]) -> Row:
+    """A JSON object, as `object_pairs_hook` of a decoder; of two values of one name nobody knows which is meant."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} appears more than once in it")
+    return row
+
+
 def only(at: str, labels: Any) -> Any:
     """The one label of a list; None if it is empty."""
     if not isinstance(labels, list):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shortlist.campaign.formats.format import READ, FileLabel, Format, Row, Sheet, first_known, only
+from shortlist.campaign.formats.format import READ, FileLabel, Format, Row, Sheet, first_known, only, whole
 from shortlist.types import ShortlistError
 
 
@@ -56,20 +56,12 @@ def _lines(path: Path) -> Iterator[tuple[str, Row]]:
                 continue
             at = f"{path}: line {number}"
             try:
-                row = json.loads(line, object_pairs_hook=_object)
+                row = json.loads(line, object_pairs_hook=whole)
             except (ValueError, RecursionError) as error:
                 raise ShortlistError(f"{at} is not JSON ({error})") from None
             if not isinstance(row, dict):
                 raise ShortlistError(f"{at} is no JSON object: {line.strip()[:60]}")
             yield at, row
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Row:
-    row = dict(pairs)
-    if len(row) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} appears more than once in it")
-    return row
 
 
 JSON_LINES = Format("jsonl", "JSON Lines", "A JSON object a row.", ".jsonl", "application/jsonl", write, read)
