@@ -149,7 +149,7 @@ def test_a_text_of_many_lines_is_one_text(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_table_as_it_was_given(tmp_path: Path, form: str) -> None:
-    columns = {"text": ["p", "q"], "label": ["b", "a"], "n": [1, 2], "id": ["01", "02"]}
+    columns: dict[str, list[Any]] = {"text": ["p", "q"], "label": ["b", "a"], "n": [1, 2], "id": ["01", "02"]}
     path = write(tmp_path / f"t{form}", columns)
     for key, keys in ((None, ["0", "1"]), ("id", ["01", "02"])):
         given = Table(path, text="text", label="label", key=key).as_given()

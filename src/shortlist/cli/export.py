@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from shortlist.campaign.formats import ENDINGS, NAMES
 from shortlist.system.terminal import say
+
+if TYPE_CHECKING:
+    from shortlist.types import Dataset
 
 FormatName = Annotated[str | None, typer.Option(help=f"{NAMES}. (Default: by the ending.)")]
 
@@ -43,7 +46,7 @@ def export(
     if all + answers + as_given > 1:
         raise ShortlistError("export: give --all or --answers, not both; --as-given has a row for every item")
     chosen = format_of(target, format)
-    dataset = dataset_in(folder, data) if chosen.shows_items or as_given else None
+    dataset: Any = dataset_in(folder, data) if chosen.shows_items or as_given else None
     if as_given and not hasattr(dataset, "as_given"):
         raise ShortlistError("--as-given: the items of this campaign are no rows of a table; leave it out")
     describe = by_key if dataset is None else by_dataset(dataset)
@@ -56,7 +59,7 @@ def export(
         say(labelling_interface(describe(dataset.keys[0])))
 
 
-def dataset_in(folder: Path, data: Path | None) -> Any:
+def dataset_in(folder: Path, data: Path | None) -> Dataset:
     """What a campaign asks about, from wherever the command was started; refused where it is not the same any more."""
     from shortlist.campaign.view import View
     from shortlist.recipes.build import dataset_of

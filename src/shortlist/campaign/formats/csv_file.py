@@ -59,8 +59,8 @@ def _read(path: Path, columns: Sequence[str] = READ, unquote: Callable[[str], st
         check_columns(path, header, columns)
         places = [header.index(name) if name in header else None for name in columns]
         for number, cells in enumerate(rows, start=2):  # as a spreadsheet counts
-            key, label, person, seconds = (None if place is None else cells[place] for place in places)
-            yield FileLabel(f"{path}: row {number}", *(unquote(cell or "") for cell in (key, label, person)), seconds)
+            key, label, person, seconds = ("" if place is None else cells[place] for place in places)
+            yield FileLabel(f"{path}: row {number}", unquote(key), unquote(label), unquote(person), seconds)
 
 
 CSV = Format("csv", "CSV", "A table as text, for any program.", ".csv", "text/csv; charset=utf-8", _write, _read)

@@ -211,7 +211,8 @@ class _Part:
         self.n_classes = len(store.class_names())
         mine = [entry.item for entry in entries]
         heard = store.answers(answers.c.item.in_(mine))
-        asked = store.questions(questions.c.round.in_(list(range(rounds[-1].number + 2))), questions.c.item.in_(mine))
+        numbers = sorted({0, *(r.number for r in rounds), rounds[-1].number + 1})  # the index begins with the round
+        asked = store.questions(questions.c.round.in_(numbers), questions.c.item.in_(mine))
         self.resolution = resolve(heard, {q.id: q for q in asked}, rule_of(store.config()))
         self.asked: dict[int, list[QuestionRow]] = defaultdict(list)
         for question in asked:

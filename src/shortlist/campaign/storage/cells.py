@@ -78,7 +78,7 @@ def _cells(n_items: int, n_classes: int) -> dict[str, dict[str, Fits]]:
             "item": item,
             "person": _is_text,
             "kind": set(get_args(AnswerKind)).__contains__,
-            "misses": _count,
+            "misses": _from(0, n_classes),
             "label": _or_null(cls),
             "cost": _number,
             "active_seconds": _or_null(_number),

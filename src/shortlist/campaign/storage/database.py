@@ -94,8 +94,9 @@ class Kind:
                 version = c.execute(self._version).scalar()
         except (OSError, sa.exc.DatabaseError):
             return True
-        is_number = isinstance(version, str) and version.isdecimal()  # no blob that somebody has put there
-        return not (is_number and 0 < int(version) < self.version)
+        if not isinstance(version, str):  # nothing, or what somebody has put there
+            return True
+        return not (version.isdecimal() and 0 < int(version) < self.version)
 
 
 @contextmanager

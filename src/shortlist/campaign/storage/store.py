@@ -38,6 +38,7 @@ from shortlist.campaign.storage.schema import (
 from shortlist.types import NONE, Answer, AnswerKind, Purpose, Round, ShortlistError, Stages
 
 KIND = Kind("campaign", tables, SCHEMA_VERSION, LATER)
+MOST = 1_000_000  # classes, and so stages, that anybody can have
 _CORRECTION = answers.alias()
 _LIVE = ~sa.select(_CORRECTION.c.id).where(_CORRECTION.c.supersedes == answers.c.id).exists()
 
@@ -94,6 +95,7 @@ class AnswerRow:
     @property
     def path(self) -> tuple[int, ...]:
         """One entry per stage: NONE, or the class chosen."""
+        refuse_endless(self.misses)
         return (NONE,) * self.misses + (() if self.label is None else (self.label,))
 
 
@@ -286,8 +288,15 @@ def query_key(round: int) -> str:
     return f"query {round}"
 
 
+def refuse_endless(number: int) -> None:
+    """So many stages or classes were never written here; listing them would take all memory there is."""
+    if number > MOST:
+        raise ValueError(f"{number} stages or classes")
+
+
 def _question(row: Iterable[Any]) -> QuestionRow:
     id, round, item, purpose, classes, cuts, n_classes, exhaustive, rejected, state, wanted = row
+    refuse_endless(n_classes)
     listed = tuple(np.frombuffer(classes, "<i4").tolist())
     return QuestionRow(
         id, round, item, purpose, listed, tuple(cuts), n_classes, exhaustive, tuple(rejected), state, wanted
