@@ -13,6 +13,7 @@ import pytest
 
 from shortlist.campaign.storage.store import Store
 from shortlist.measures import labels, read
+from tests.campaign.toys import data, run
 from tests.cli.command import Command
 from tests.cli.conftest import Ran
 
@@ -186,6 +187,16 @@ def test_ids_keep_their_type_and_columns_of_the_owner_their_names(shortlist: Com
     assert [row[name] for name in given.column_names] == [1, "hello 1", "b", [], "2024-02-29", None]
     assert shortlist("export", folder, "back.csv", "--as-given").code == 0
     assert Path("back.csv").read_text().splitlines()[1].startswith('0,hello 0,a,"[""x""]",2024-02-29,0.5,')
+
+
+def test_items_that_were_in_memory_are_given_by_their_keys(shortlist: Command) -> None:
+    run(Path("run"), data(), rounds=1)
+    got = shortlist("export", "run", "x.json")
+    assert (got.code, got.err) == (
+        0,
+        "the items were in memory and are given by their keys; Campaign.export knows what they are\n",
+    )
+    assert {task["data"]["key"] for task in json.loads(Path("x.json").read_text())} == set(labels("run"))
 
 
 def test_what_is_no_table_cannot_come_back_as_given(shortlist: Command, campaign: Path) -> None:

@@ -41,6 +41,7 @@ def export(
     from shortlist.campaign.formats.export import export as write
     from shortlist.campaign.formats.format import by_dataset, by_key
     from shortlist.campaign.formats.label_studio import labelling_interface
+    from shortlist.campaign.view import View
     from shortlist.types import ShortlistError
 
     if all + answers + as_given > 1:
@@ -56,13 +57,17 @@ def export(
     say(f"{n} {'rows' if as_given else 'items' if all else what}: {target}")
     if chosen.name == "label-studio":
         say("The labelling interface of a Label Studio project that takes it:")
-        say(labelling_interface(describe(dataset.keys[0])))
+        with View.of(folder) as view:
+            say(labelling_interface(describe(view.keys()[0])))
 
 
-def dataset_in(folder: Path, data: Path | None) -> Dataset:
-    """What a campaign asks about, from wherever the command was started; refused where it is not the same any more."""
+def dataset_in(folder: Path, data: Path | None) -> Dataset | None:
+    """What a campaign asks about, from wherever the command was started; refused where it is not the same any more.
+
+    None if it was in the memory of the program that made the campaign.
+    """
     from shortlist.campaign.view import View
-    from shortlist.recipes.build import dataset_of
+    from shortlist.recipes.build import PATHS, dataset_of
     from shortlist.types import ShortlistError
 
     with View.of(folder) as view:
@@ -70,6 +75,9 @@ def dataset_in(folder: Path, data: Path | None) -> Dataset:
     try:
         dataset = dataset_of(table, home=folder, data=data)
     except ShortlistError as error:
+        if not PATHS & table.keys():
+            say("the items were in memory and are given by their keys; Campaign.export knows what they are", error=True)
+            return None
         raise ShortlistError(
             f"{folder}: what its items are cannot be read: {error}. --data FOLDER says where to look; csv, jsonl and "
             "parquet (without --as-given) need only the campaign"
