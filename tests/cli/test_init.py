@@ -223,3 +223,44 @@ def test_run_points_to_label_and_simulates_if_told_to(shortlist: Command) -> Non
     got = shortlist("run", "dots/campaign.toml", "--data", "dots", "--out", "out", *told)
     assert got.code == 0, got.err
     assert len(read(Path("out/seed-0")).rounds) == 2
+
+
+# --- warnings --------------------------------------------------------------------------------------------------
+
+
+def test_classes_that_never_occur_and_classes_that_look_alike_are_named(shortlist: Command) -> None:
+    Path("classes.txt").write_text("cat\ndog\nfox\nFox\n")
+    got = shortlist(
+        "init", "pets", "--table", "mail.csv", "--text", "body", "--label", "topic", "--classes", "classes.txt"
+    )
+    assert got.code == 0
+    assert got.err == (
+        "warning: the classes 'fox' and 'Fox' differ only by case, blanks or signs that are not seen; are they one "
+        "class?\nwarning: 2 of the 4 classes never occur in the column 'topic': 'fox', 'Fox'; if they are there under "
+        "other names, correct one or the other\n"
+    )
+
+
+def test_labels_that_only_look_the_same_are_named(shortlist: Command) -> None:
+    topics = ["cat", "cat\u200b", "dog", "dog "]
+    rows = [f"m{i},hello {i},{topics[i % 4]}" for i in range(20)]
+    Path("mail.csv").write_text("id,body,topic\n" + "\n".join(rows) + "\n")
+    got = shortlist("init", "pets", "--table", "mail.csv", "--text", "body", "--label", "topic")
+    assert got.code == 0
+    assert r"warning: the classes 'cat' and 'cat\u200b' differ only by case" in got.err
+    assert "warning: the classes 'dog' and 'dog ' differ only by case" in got.err
+
+
+def test_folders_of_fewer_classes_than_the_file_are_named(shortlist: Command) -> None:
+    got = shortlist("init", "pets", "--images", "photos", "--classes", "classes.txt", "--folder-labels")
+    assert "warning: 1 of the 3 classes never occur in the folders of the images: 'fox';" in got.err
+
+
+def test_no_control_character_reaches_the_terminal(shortlist: Command) -> None:
+    Path("classes.txt").write_text("cat\x1b[31m\nd\x07og\nf\u202eox\n")
+    got = shortlist("init", "p\x1bets", "--table", "mail.csv", "--text", "body", "--classes", "classes.txt")
+    assert got.code == 0, got.err
+    assert r"3 classes: cat\x1b[31m, d\x07og, f\u202eox" in got.out
+    assert got.out.replace("\n", "").isprintable()
+    got = shortlist("init", "pets", "--table", "mail\x1b]0;title\x07.csv", "--text", "body")
+    assert got.err.startswith(r"error: mail\x1b]0;title\x07.csv: ")

@@ -136,9 +136,7 @@ def test_a_label_of_no_class_is_named_by_file_column_and_row(shortlist: Command,
     recipe.write_text(recipe.read_text().replace('dataset = "digits"', f"dataset = {table}"))
     got = shortlist("run", recipe)
     assert got.code == 1
-    assert got.err.startswith(
-        "error: mail.csv, column 'label', row 2 (counting from 0): 'z' is not one of the 2 classes"
-    )
+    assert f"{Path('mail.csv').absolute()}, column 'label', row 2 (counting from 0): 'z' is not one of" in got.err
     assert not Path("runs").exists()
 
 

@@ -106,3 +106,43 @@ def test_labels_of_no_class_are_named(shortlist: Command, files: tuple[Probs, Pr
     np.save("y.npy", labels)
     got = shortlist(*arguments())
     assert (got.code, got.err) == (1, "error: y.npy: row 3 names class 12; there are 12 (0 to 11)\n")
+
+
+def made(path: str = "sets.parquet") -> list[list[int]]:
+    return [row["classes"] for row in pq.read_table(path).to_pylist()]
+
+
+@pytest.mark.parametrize("score", ["lac", "aps", "raps"])
+@pytest.mark.parametrize("n", [1, 200])
+def test_what_is_printed_makes_the_same_sets_again(
+    shortlist: Command, files: tuple[Probs, Probs, npt.NDArray[np.int64]], n: int, score: str
+) -> None:
+    """With one calibration item the share it misses is 0, and --alpha 0 alone would list all classes."""
+    np.save("c.npy", files[1][:n])
+    np.save("y.npy", files[2][:n])
+    got = shortlist(*arguments(score=score))
+    assert got.code == 0, got.err
+    sets = made()
+    if n == 1:
+        assert got.out.startswith("alpha 0 (the share of calibration items whose class is not listed), threshold 0.")
+        assert min(map(len, sets)) < 12
+    _, _, again = got.out.strip().partition("the same lists again, without calibration: ")
+    got = shortlist("sets", "--probs", "p.npy", "--out", "again.parquet", *again.split())
+    assert got.code == 0, got.err
+    assert made("again.parquet") == sets
+    assert Path("again.parquet").read_bytes() == Path("sets.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((), "give --cal-probs and --cal-labels to calibrate on, or the --threshold of earlier"),
+        (("--threshold", "0.3"), "--threshold: give the --alpha that was printed with it"),
+        (("--threshold", "nan", "--alpha", "0"), "--threshold: nan is not from 0 (all classes) to 1"),
+        (("--threshold", "0.3", "--cal-probs", "c.npy"), "leave out --cal-probs and --cal-labels"),
+    ],
+)
+@pytest.mark.usefixtures("files")
+def test_what_a_threshold_goes_with(shortlist: Command, given: tuple[str, ...], message: str) -> None:
+    got = shortlist("sets", "--probs", "p.npy", "--out", "sets.parquet", *given)
+    assert (got.code, message in got.err) == (1, True), got.err

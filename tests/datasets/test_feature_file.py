@@ -90,3 +90,31 @@ def test_a_pickle_is_not_opened(here: Path) -> None:
     np.save("x.npy", np.array([{"a": 1}], object), allow_pickle=True)
     with pytest.raises(ShortlistError, match=re.escape("x.npy: cannot be read as .npy")):
         FeatureFile("x.npy", classes=CLASSES)
+
+
+def header(text: str) -> bytes:
+    line = text.encode() + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(line).to_bytes(2, "little") + line + b"\0" * 64
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-1, 4)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-4, -1)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2**62, 4)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (__import__('os').getpid(), 1)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807, 4)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (True, 'x')}",
+        "{'descr': [('x',)], 'fortran_order': False, 'shape': (2, 4)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': " + "(" * 900,
+        "{'descr': '|O', 'fortran_order': False, 'shape': (2, 2)}",
+        "-" * 9000 + "1",
+        "{[]: 1}",
+    ],
+)
+def test_a_header_that_makes_no_sense_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "x.npy"
+    path.write_bytes(header(text))
+    with pytest.raises(ShortlistError, match=r"x\.npy: "):
+        FeatureFile(path, classes=["a", "b"])

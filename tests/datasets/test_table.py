@@ -123,6 +123,43 @@ def test_a_cell_of_megabytes(tmp_path: Path) -> None:
     assert table.inputs[0] == book
 
 
+def test_a_quote_that_is_left_open_swallows_no_rows(tmp_path: Path) -> None:
+    """Sixty rows, of which the tenth opens a quote that an inch mark closes 35 rows on: 25 rows were read."""
+    rows = [f"{i},text {i},{'spam' if i % 2 else 'ham'}" for i in range(60)]
+    rows[10], rows[45] = '10,"I said hello,ham', '45,size 5",ham'
+    path = tmp_path / "t.csv"
+    path.write_text("id,text,label\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ShortlistError, match=r"t\.csv: row 12: 34 lines inside one cell look like rows of the table"):
+        Table(path, text="text", label="label", key="id")
+    rows[45] = "45,size 5,ham"
+    path.write_text("id,text,label\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ShortlistError, match=r"t\.csv: row 12 is not CSV \(unexpected end of data\); is a quote"):
+        Table(path, text="text", label="label", key="id")
+
+
+def test_a_text_of_many_lines_is_one_text(tmp_path: Path) -> None:
+    letter = "\n".join(
+        ["Dear Ana,", "thank you, and all of yours, for the apples.", *["It rained, again."] * 20, "", "Bob"]
+    )
+    table = Table(
+        write(tmp_path / "t.csv", {"text": [letter, letter], "label": ["a", "b"]}), text="text", label="label"
+    )
+    assert table.inputs.tolist() == [letter, letter]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_table_as_it_was_given(tmp_path: Path, form: str) -> None:
+    columns: dict[str, list[Any]] = {"text": ["p", "q"], "label": ["b", "a"], "n": [1, 2], "id": ["01", "02"]}
+    path = write(tmp_path / f"t{form}", columns)
+    for key, keys in ((None, ["0", "1"]), ("id", ["01", "02"])):
+        given = Table(path, text="text", label="label", key=key).as_given()
+        rows = list(given.rows)
+        assert list(given.types) == list(columns)
+        assert [name for name, _ in rows] == keys
+        number = int if form == ".parquet" else str
+        assert [row["n"] for _, row in rows] == [number(1), number(2)]
+
+
 ROWS: dict[str, list[Any]] = {"text": ["p", "q", "r"], "n": [1, 2, 3], "word": [1, "two", 3], "label": ["b", "a", None]}
 
 
@@ -170,7 +207,7 @@ def test_refusals_of_options(
         (
             "t.csv",
             b"text,label\nx,a\ny,b,c\n",
-            "t.csv: cannot be read: row 3: expected 2 columns, got 3",
+            "t.csv: row 3: expected 2 columns, got 3",
         ),
         (
             "t.csv",

@@ -13,12 +13,13 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.naive_bayes import MultinomialNB
+from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 
+from shortlist.datasets.arrays import Arrays
 from shortlist.models.perturbed import Ascent
 from shortlist.models.scikit import Scikit
 from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
@@ -373,3 +374,12 @@ def test_more_weights_than_the_solver_can_count_are_refused_and_not_a_crash(monk
     data = digits(50)
     with pytest.raises(ShortlistError, match=r"10 classes × 64 features to weigh.*set components = 256"):
         fitted(None, data, everything(data))
+
+
+def test_an_estimator_that_does_not_take_the_items_is_named() -> None:
+    model = Scikit(GaussianNB())
+    model.prepare(Arrays(["a word", "two words", "three"], ["x", "y", None]))
+    with pytest.raises(
+        ShortlistError, match=r"GaussianNB\(\) cannot learn from these items \(texts are sparse; compon"
+    ):
+        model.fit(Labelled(np.array([0, 1]), np.array([0, 1]), n_classes=2), rng=np.random.default_rng(0))

@@ -203,3 +203,30 @@ def test_the_dataset_in_the_settings_keeps_its_own_table() -> None:
     table = {**ONE, "dataset": {"name": "digits", "features": ENCODER}}
     recipe = parse_recipe(table, "here")
     assert (recipe.dataset, recipe.features) == ({"name": "digits"}, ENCODER)
+
+
+# --- checked before it is needed -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"features": "zzz"}, r"features\.name: 'zzz' is none of"),
+        ({"features": {"name": "simclr", "epochs": "many"}}, r"features\.epochs: 'many' does not fit"),
+        ({"features": "scikit"}, r"features\.name: scikit learns labels and makes no features"),
+        ({"stop": {"rounds": "few"}}, r"stop\.rounds: 'few' does not fit"),
+        ({"overlap": {"answers": [2]}}, r"overlap\.answers: \[2\] does not fit"),
+    ],
+)
+def test_what_is_not_needed_yet_is_checked_too(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    recipe = parse_recipe({**ONE, **change}, "here")
+    with pytest.raises(ShortlistError, match=message):
+        Builder().check(*jobs(recipe, tmp_path))
+
+
+def test_labels_of_an_annotator_that_are_no_list(tmp_path: Path) -> None:
+    for name, array in (("one", np.array(3)), ("many", np.zeros((1347, 2), int))):
+        np.save(tmp_path / f"{name}.npy", array)
+        asked = parse_recipe({**ONE, "annotator": {"labels": str(tmp_path / f"{name}.npy")}}, "here")
+        with pytest.raises(ShortlistError, match=r"annotator\.labels: .* one label an item"):
+            Builder().check(*jobs(asked, tmp_path))

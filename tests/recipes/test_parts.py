@@ -73,6 +73,12 @@ def test_every_kind_has_parts() -> None:
         ("Nothing", "scikit-learn has no Nothing"),
         ("LogisticRegression(C=-3)", "C' parameter"),
         ("1 +", "cannot be read"),
+        ("LogisticRegression(**{'C': 0.001})", r"\* and \*\* are not read; write each setting as name=value"),
+        ("LogisticRegression(*[1])", r"\* and \*\* are not read"),
+        ("LogisticRegression(C=" + "-" * 20_000 + "1)", "cannot be read"),
+        ("Pipeline(" + "[" * 100_000 + ")", "cannot be read"),
+        ("Pipeline([1])", "cannot be read"),
+        ("\0", "cannot be read"),
     ],
 )
 def test_an_estimator_is_parsed_never_executed(text: str, message: str) -> None:
@@ -91,3 +97,23 @@ def test_a_model_can_be_built_from_its_own_description() -> None:
         assert describe(build("models", describe(model), "model")) == describe(model)
     with pytest.raises(ShortlistError, match=r"model\.ascent: 'up' does not fit: input should be 'item' or 'batch'"):
         build("models", {"name": "scikit", "ascent": "up"}, "model")
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "message"),
+    [
+        ("queries", {"name": "candidate_set", "score": [1]}, r"here\.score: \[1\] is neither the name of a part"),
+        ("queries", {"name": "candidate_set", "cost": 7}, r"here\.cost: 7 is neither the name of a part nor a table"),
+        ("queries", [1], r"here: \[1\] is neither"),
+        ("datasets", {"name": "table", "path": 5, "text": "x"}, r"here\.path: 5 does not fit: input should be a valid"),
+        (
+            "datasets",
+            {"name": "table", "path": "x.csv", "columns": 5},
+            "here: table cannot be made with these settings",
+        ),
+        ("models", {"name": "scikit", "estimator": 5}, r"here\.estimator: 5 is no text such as"),
+    ],
+)
+def test_a_setting_of_another_type_is_named(kind: str, table: Any, message: str) -> None:
+    with pytest.raises(ShortlistError, match=message):
+        build(kind, table, "here")

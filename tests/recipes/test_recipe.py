@@ -260,3 +260,33 @@ def test_only_what_there_is(tmp_path: Path) -> None:
     uneven = {**MANY, "variants": {"a": {"runs": runs}, "b": {}}}
     with pytest.raises(ShortlistError, match=r"--only: no campaign is all of a, B\+E"):
         chosen(jobs(parse_recipe(uneven, "here"), tmp_path), ["a", "B+E"])
+
+
+# --- what is no recipe -----------------------------------------------------------------------------------------
+
+HEAD = 'dataset = "digits"\nmodel = "scikit"\nquery = "top_k"\nacquisition = "random"\ninitial = 5\nbudget = 5\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = " + "[" * 100_000, "cannot be read as TOML: maximum recursion depth"),
+        ("stop" + ".a" * 100_000 + " = 1", "tables and lists are nested more than 30 deep"),
+        ("[stop]\nrounds = " + "[" * 40 + "]" * 40, "tables and lists are nested more than 30 deep"),
+        ("initial = " + "9" * 5000, "cannot be read as TOML: Exceeds the limit"),
+        ("seeds = [-1]", "seeds.0: Input should be greater than or equal to 0"),
+    ],
+)
+def test_a_file_that_goes_too_far_is_refused_in_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "odd.toml"
+    path.write_text(HEAD.replace("initial = 5\n", "") + text if text.startswith("initial") else HEAD + text)
+    with pytest.raises(ShortlistError, match=re.escape(message)):
+        read_recipe(path)
+
+
+def test_a_setting_that_goes_too_far_is_refused_too() -> None:
+    recipe = parse_recipe(ONE, "here")
+    with pytest.raises(ShortlistError, match="nested more than 30 deep"):
+        changed(recipe, setting("stop" + ".a" * 2000 + "=1"), "here")
+    with pytest.raises(ShortlistError, match=r"here: initial: Input should be a valid integer"):
+        changed(recipe, setting("initial=" + "[" * 100_000), "here")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import stat
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -137,3 +139,36 @@ def test_what_a_killed_writer_left_is_never_read_and_goes(tmp_path: Path) -> Non
     write_text(path, "newer", alone=True)
     assert names(tmp_path) == ["x.toml", "y.toml.new"]
     assert path.read_text() == "newer"
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from shortlist.campaign.storage.store import Store
+from shortlist.cli import main
+from shortlist.system.files import write_npz, write_text
+target = Path(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+writers = {
+    ".txt": lambda: write_text(target, "x" * 100_000),
+    ".npz": lambda: write_npz(target, {"x": np.arange(100_000)}),
+    ".db": lambda: Store.create(target, [f"item{i}" for i in range(50_000)], ["a", "b"], {"seed": 0}),
+}
+sys.argv = ["shortlist", *sys.argv[2:]]
+main.__globals__["app"] = writers.get(target.suffix, main.__globals__["app"])
+main()
+"""
+
+
+@pytest.mark.parametrize("ending", [".txt", ".npz", ".db"])
+def test_a_disk_that_takes_no_more_is_said_of_the_file_and_leaves_nothing(tmp_path: Path, ending: str) -> None:
+    """As if the disk were full: the system refuses to let the file grow."""
+    target = tmp_path / f"file{ending}"
+    ended = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(target)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"error: {target}: "), ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert names(tmp_path) == []

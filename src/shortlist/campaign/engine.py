@@ -104,8 +104,8 @@ class Campaign:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, *error: Any) -> None:
+        self.store.__exit__(*error)
 
     # --- for those who answer -----------------------------------------------------------------------------------
 

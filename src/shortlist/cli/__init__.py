@@ -9,6 +9,7 @@ import typer
 
 from shortlist import __version__
 from shortlist.cli import demo, export, import_, init, label, report, results, run, sets, study
+from shortlist.system.terminal import say
 from shortlist.types import ShortlistError
 
 HELP = """Get a classification dataset labelled for as little human effort as possible.
@@ -33,7 +34,7 @@ app = typer.Typer(
 
 def show_version(wanted: bool) -> None:
     if wanted:
-        print(f"shortlist {__version__}")
+        say(f"shortlist {__version__}")
         raise typer.Exit
 
 
@@ -66,8 +67,8 @@ def main() -> None:
     try:
         app()
     except ShortlistError as error:
-        print(f"error: {error}", file=sys.stderr)
+        say(f"error: {error}", error=True)
         sys.exit(1)
     except OSError as error:  # a full disk, a place that cannot be written to
-        print(f"error: {error.filename or 'a file'}: {error.strerror or error}", file=sys.stderr)
+        say(f"error: {error.filename or 'a file'}: {error.strerror or error}", error=True)
         sys.exit(1)

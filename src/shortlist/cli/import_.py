@@ -7,12 +7,15 @@ import typer
 
 from shortlist.campaign.formats import ENDINGS
 from shortlist.cli.export import FormatName
+from shortlist.system.terminal import say
 
 
 def import_(
     folder: Annotated[Path, typer.Argument(help="A campaign.")],
     file: Annotated[Path, typer.Argument(help=f"Labels: {ENDINGS}.")],
     format: FormatName = None,
+    key: Annotated[str | None, typer.Option(help="The column with the item's key. (Default: key.)")] = None,
+    label: Annotated[str | None, typer.Option(help="The column with its class. (Default: label.)")] = None,
     person: Annotated[
         str | None, typer.Option(help="In whose name. (Default: as the file says, or else import.)")
     ] = None,
@@ -25,16 +28,21 @@ def import_(
 ) -> None:
     """Take labels from a file into a campaign, at no cost. Safe while people are labelling.
 
-    A table needs the columns key and label, and may have person and seconds; what shortlist export writes fits. Items
-    that have a label keep it. The same import twice changes nothing.
+    A table needs the columns key and label, or what --key and --label call them, and may have person and seconds; what
+    shortlist export writes fits. Items that have a label keep it. The same import twice changes nothing.
 
-    Example: shortlist import my-campaign labels.csv --person ana
+    Example: shortlist import my-campaign labels.csv --key filename --label class
     """
-    from shortlist.campaign.formats.import_ import import_labels, read_labels
+    from shortlist.campaign.formats.import_ import import_labels, read_labels, some_of
+    from shortlist.types import ShortlistError
 
-    rows = read_labels(file, format)
+    rows = read_labels(file, format, key=key, label=label)
+    if not rows:
+        raise ShortlistError(f"{file}: no row of it has a label, so nothing was imported")
     done = import_labels(folder, rows, person=person, overwrite=overwrite, skip_unknown=skip_unknown)
-    print(f"{done.written} labels imported: {folder}")
+    say(f"{done.written} labels imported: {folder}")
     for n, what in ((done.same, "had that label"), (done.kept, "keep what people said"), (done.unknown, "are unknown")):
         if n:
-            print(f"{n} {what}")
+            say(f"{n} {what}")
+    if done.refused:
+        say(some_of(done.refused))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shortlist.system.terminal import plain_console, say
 from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
@@ -68,8 +69,8 @@ def init(
     _tell(data, chosen.words)
     asked = tomllib.loads(written)
     measure = f"{asked['holdout']:,} to measure with and " if asked["holdout"] else ""
-    print(f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them")
-    print(f"written: {folder / FILE} (read it: every setting has a comment)\nnext: shortlist label {folder}")
+    say(f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them")
+    say(f"written: {folder / FILE} (read it: every setting has a comment)\nnext: shortlist label {folder}")
 
 
 def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any], *, encoder: bool) -> NewDataset:
@@ -96,11 +97,9 @@ def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any],
 
 
 def _tell(data: NewDataset, model: str) -> None:
-    from rich.console import Console
-
     for warning in data.warnings:
-        Console(stderr=True).print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
+        plain_console(stderr=True).print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     known = int((data.dataset.labels >= 0).sum())
     names = list(data.dataset.classes)
     some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    print(f"{data.summary}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model}")
+    say(f"{data.summary}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model}")

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from shortlist.system.extras import require
+from shortlist.system.terminal import say
 from shortlist.types import ShortlistError
 
 DEMO = Path("runs/label-demo")
@@ -79,4 +80,4 @@ def _set_password(folder: Path) -> None:
         people.add(name, "owner", chosen)
     else:
         people.set_password(name, chosen)
-    print(f"{name} can sign in now")
+    say(f"{name} can sign in now")

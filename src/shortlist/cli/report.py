@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shortlist.system.extras import require
+from shortlist.system.terminal import plain_console, say
 
 NEEDED = ("polars", "altair", "vl_convert")  # by a page and by figures, not by a campaign
 
@@ -38,20 +39,18 @@ def report(
     subjects = by_subject([read(campaign) for campaign in campaigns])
     for name, records in subjects.items():  # those of several datasets in a folder each
         for path in save_all(grouped(records), figures if len(subjects) == 1 else figures / name.replace("/", "-")):
-            print(f"figure: {path}")
+            say(f"figure: {path}")
 
 
 def tell(campaigns: Sequence[Path], out: Path) -> None:
     """The page, and the table on the terminal."""
-    from rich.console import Console
-
     from shortlist.experiments.report import write_report
     from shortlist.experiments.tables import money_line, terminal_table
     from shortlist.measures import read
 
-    with Console(stderr=True).status("writing the report"):
+    with plain_console(stderr=True).status("writing the report"):
         write_report(campaigns, out)
-    console, records = Console(), [read(folder) for folder in campaigns]
+    console, records = plain_console(), [read(folder) for folder in campaigns]
     console.print(terminal_table(records))
     console.print(money_line(records), style="bold", highlight=False)
     console.print(f"report: {out}", highlight=False, soft_wrap=True)

@@ -8,6 +8,7 @@ import typer
 
 from shortlist.cli.report import NEEDED
 from shortlist.system.extras import require
+from shortlist.system.terminal import say
 
 
 def results(
@@ -29,7 +30,7 @@ def results(
     files = [path for path in sources if path.is_file()]
     folders = [path for path in sources if not path.is_file()]
     rows = write_results([*find_campaigns(folders), *files], out)
-    print(f"{rows} rows in all: {out}")
+    say(f"{rows} rows in all: {out}")
 
 
 def compare(
@@ -54,8 +55,8 @@ def compare(
     home = into.parent if into else Path()
     made = block(rows, [Path(os.path.relpath(path, home)).as_posix() for path in drawn])
     if into is None:
-        print(made)
+        say(made)
     else:
-        print(f"{into}: {'written' if write_block(into, made) else 'nothing has changed'}")
+        say(f"{into}: {'written' if write_block(into, made) else 'nothing has changed'}")
     if others := left_out(rows):
-        print(f"not shown, for the paper has none such: {', '.join(others)}")
+        say(f"not shown, for the paper has none such: {', '.join(others)}")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shortlist.system.terminal import plain_console
+
 if TYPE_CHECKING:
     from shortlist.recipes.recipe import Recipe
 
@@ -43,8 +45,6 @@ def run(
 
     Example: shortlist run recipes/text.toml --data data
     """
-    from rich.console import Console
-
     from shortlist.experiments.sweep import MADE_UP, data_or_example
     from shortlist.recipes.recipe import changed, folder_name, read_recipe, setting, smoke_recipe
 
@@ -59,7 +59,7 @@ def run(
         found = changed(found, {"seeds": whole_numbers("--seeds", seeds, "0,1,2"), "seed": None}, where)
     folder = out or Path("runs") / folder_name(found.name)
     if smoke:
-        say = partial(Console(stderr=True).print, highlight=False, soft_wrap=True)
+        say = partial(plain_console(stderr=True).print, highlight=False, soft_wrap=True)
         found, data = data_or_example(found, data, folder / MADE_UP, say)
     run_recipe(found, folder, data=data, workers=jobs, only=only or [], report=report)
 
@@ -78,15 +78,13 @@ def run_recipe(
     recipe: Recipe, out: Path, *, data: Path | None, workers: int, only: Sequence[str] = (), report: bool = True
 ) -> None:
     """Every campaign, then the report, or the table alone where none is wanted or nothing can draw it."""
-    from rich.console import Console
-
     from shortlist.cli.report import NEEDED, tell
     from shortlist.experiments.sweep import sweep
     from shortlist.experiments.tables import terminal_table
     from shortlist.measures import read
     from shortlist.recipes.recipe import chosen, jobs
 
-    everything, console = jobs(recipe, out), Console(stderr=True)
+    everything, console = jobs(recipe, out), plain_console(stderr=True)
     try:
         sweep(chosen(everything, only), data=data, workers=workers, console=console)
     except KeyboardInterrupt:
@@ -97,7 +95,7 @@ def run_recipe(
     if report and not missing:
         tell(begun, out / "report.html")
         return
-    console = Console()
+    console = plain_console()
     console.print(terminal_table([read(folder) for folder in begun]))
     line = f"the report can be made: shortlist report {out}"
     if missing:

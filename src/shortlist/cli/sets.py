@@ -10,21 +10,30 @@ import typer
 
 from shortlist.conformal import Quantile
 from shortlist.system.extras import require
+from shortlist.system.terminal import say
 from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
-    from shortlist.queries.candidate_set import CalibratedSet
+    from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
 
 ROWS = 8192
 
 
 def sets(
     probs: Annotated[Path, typer.Option(help="Probabilities to make sets for, .npy (items, classes).")],
-    cal_probs: Annotated[Path, typer.Option(help="Probabilities of labelled items, .npy (items, classes).")],
-    cal_labels: Annotated[Path, typer.Option(help="Their labels, .npy of whole numbers from 0.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .parquet or .jsonl.")],
+    cal_probs: Annotated[
+        Path | None, typer.Option(help="Probabilities of labelled items, .npy (items, classes).")
+    ] = None,
+    cal_labels: Annotated[Path | None, typer.Option(help="Their labels, .npy of whole numbers from 0.")] = None,
     alpha: Annotated[
         float | None, typer.Option(help="Error rate. (Default: the one that makes labels cheapest.)")
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Of an earlier run, as it was printed, with its --alpha: the same sets, without calibration."
+        ),
     ] = None,
     quantile: Annotated[Quantile, typer.Option(help="corrected counts the item to come.")] = "plain",
     score: Annotated[Literal["lac", "aps", "raps"], typer.Option(help="Conformal score.")] = "lac",
@@ -36,8 +45,6 @@ def sets(
 
     Example: shortlist sets --probs p.npy --cal-probs c.npy --cal-labels y.npy -o sets.parquet
     """
-    from shortlist.datasets.feature_file import read_array
-    from shortlist.probabilities import check_labels, check_probs
     from shortlist.queries.candidate_set import CandidateSet
     from shortlist.recipes.parts import build
     from shortlist.system.files import replacing
@@ -48,19 +55,48 @@ def sets(
         require("pyarrow", extra="report")
     if not out.parent.is_dir():
         raise ShortlistError(f"{out}: there is no folder {out.parent}")
-    pool, known, labels = _matrix(probs), _matrix(cal_probs), read_array(cal_labels)
-    if pool.shape[1] != known.shape[1]:
-        raise ShortlistError(f"{cal_probs}: {known.shape[1]} classes, but {probs} has {pool.shape[1]}")
-    check_probs(known, str(cal_probs))
-    asked = CandidateSet(alpha=alpha, quantile=quantile, score=build("conformal", score, "score"))
-    check_labels(labels, known.shape[0], known.shape[1], str(cal_labels))
-    query = asked.calibrate(known.astype(pool.dtype), labels)
+    pool, asked = _matrix(probs), CandidateSet(alpha=alpha, quantile=quantile, score=build("conformal", score, "score"))
+    if threshold is None:
+        query = _calibrated(asked, cal_probs, cal_labels, probs, pool)
+    else:
+        query = _found_before(asked, threshold, cal_probs, cal_labels)
     with replacing(out) as fresh:
         total, conventional, sizes = _write(pool, query, fresh, out.suffix, str(probs))
-    print(
-        f"alpha {query.alpha:.4g}, threshold {query.threshold:.4g}: {sizes / len(pool):.2f} classes a list, "
-        f"{total:.1f} bits expected for {len(pool)} items, {conventional:.1f} conventionally: {out}"
+    found = " (the share of calibration items whose class is not listed)" if alpha is None else ""
+    told = f"--threshold {query.threshold!r} --alpha {query.alpha!r}"  # every digit: a rounded one lists other classes
+    say(
+        f"alpha {query.alpha:.4g}{found}, threshold {query.threshold:.4g}: {sizes / len(pool):.2f} classes a list, "
+        f"{total:.1f} bits expected for {len(pool)} items, {conventional:.1f} conventionally: {out}\n"
+        f"the same lists again, without calibration: {told}{'' if score == 'lac' else f' --score {score}'}"
     )
+
+
+def _calibrated(
+    asked: CandidateSet, probs: Path | None, labels: Path | None, pool_at: Path, pool: Any
+) -> CalibratedSet:
+    from shortlist.datasets.feature_file import read_array
+    from shortlist.probabilities import check_labels, check_probs
+
+    if probs is None or labels is None:
+        raise ShortlistError("sets: give --cal-probs and --cal-labels to calibrate on, or the --threshold of earlier")
+    known, truth = _matrix(probs), read_array(labels)
+    if pool.shape[1] != known.shape[1]:
+        raise ShortlistError(f"{probs}: {known.shape[1]} classes, but {pool_at} has {pool.shape[1]}")
+    check_probs(known, str(probs))
+    check_labels(truth, known.shape[0], known.shape[1], str(labels))
+    return asked.calibrate(known.astype(pool.dtype), truth)
+
+
+def _found_before(asked: CandidateSet, threshold: float, *calibration: Path | None) -> CalibratedSet:
+    from shortlist.queries.candidate_set import CalibratedSet
+
+    if any(calibration):
+        raise ShortlistError("--threshold: it is what calibration found; leave out --cal-probs and --cal-labels")
+    if asked.alpha is None:
+        raise ShortlistError("--threshold: give the --alpha that was printed with it, which prices the lists")
+    if not 0 <= threshold <= 1:
+        raise ShortlistError(f"--threshold: {threshold} is not from 0 (all classes) to 1")
+    return CalibratedSet(asked, asked.alpha, threshold)
 
 
 def _write(pool: Any, query: CalibratedSet, path: Path, suffix: str, name: str) -> tuple[float, float, int]:

@@ -7,6 +7,7 @@ import typer
 
 from shortlist.cli.run import whole_numbers
 from shortlist.system.extras import require
+from shortlist.system.terminal import plain_console, say
 from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
@@ -93,12 +94,12 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
         place = address(host, heard)
         settings, done = store.config(), len(store.sessions())
         groups = ", ".join(map(str, settings["groups"]))
-        print(f"study: {folder}: {settings['items']} images, groups of {groups} options; finished: {done}")
-        print(f"take part: {place}/")
-        print(f"results:   {place}/results?token={store.fact('token')}")
+        say(f"study: {folder}: {settings['items']} images, groups of {groups} options; finished: {done}")
+        say(f"take part: {place}/")
+        say(f"results:   {place}/results?token={store.fact('token')}")
         if not is_local(host):
-            print("note: everyone who reaches this address can take part; the results need the link above, so keep it")
-        print("Ctrl-C stops it; the same command goes on.", flush=True)
+            say("note: everyone who reaches this address can take part; the results need the link above, so keep it")
+        say("Ctrl-C stops it; the same command goes on.", flush=True)
         if browser:
             threading.Timer(0.5, webbrowser.open, [place]).start()
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn passes it on once open requests are answered
@@ -106,7 +107,7 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
     if store.sessions():
         tell(store, folder)
     else:
-        print(f"stopped; the same command goes on from here: shortlist study {folder}")
+        say(f"stopped; the same command goes on from here: shortlist study {folder}")
 
 
 # --- the table -------------------------------------------------------------------------------------------------
@@ -114,13 +115,11 @@ def _serve(folder: Path, host: str, port: int, browser: bool) -> None:
 
 def tell(store: StudyStore, folder: Path) -> None:
     """The results here and as files."""
-    from rich.console import Console
-
     from shortlist.study.app import standalone
     from shortlist.study.results import EVERYBODY, RULE, answers_csv, cost_line, cost_toml, results_of, sentences, who
     from shortlist.system.files import write_text
 
-    results, console = results_of(store), Console()
+    results, console = results_of(store), plain_console()
     console.print(f"{who(results)}.", highlight=False)
     for title, table in ((RULE, results.ruled), (EVERYBODY, results.everybody)):
         if table.groups:
@@ -134,7 +133,7 @@ def tell(store: StudyStore, folder: Path) -> None:
         files["cost.toml"] = cost_toml(results.ruled.fit)
     for name, text in files.items():
         write_text(folder / name, text)
-        print(f"{folder / name}")
+        say(f"{folder / name}")
     if results.ruled.fit:
         console.print("\nunder \\[query] in campaign.toml:", highlight=False)
         console.print(cost_line(results.ruled.fit), style="bold", highlight=False, soft_wrap=True, markup=False)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from shortlist.datasets import refuse_missing
 from shortlist.datasets.arrays import Arrays, as_classes, as_keys, encode, encode_test, inferred_classes, wrong_row
+from shortlist.system.csv_rows import csv_rows
 from shortlist.system.extras import require
 from shortlist.types import ShortlistError
 
@@ -88,6 +88,11 @@ class Table(Arrays):
             test=test,
             classes=None if classes is None else list(names),
         )
+        self._place = Path(path), key
+
+    def as_given(self) -> Given:
+        """The file as it is now: every column, every row, and which item it is."""
+        return as_given(*self._place)
 
 
 class R52(Table):
@@ -134,13 +139,19 @@ def read(path: Path, wanted: Sequence[str | None]) -> dict[str, Any]:
     for name in names:
         if name not in existing:
             raise ShortlistError(f"{path}: there is no column {name!r}; its columns are {', '.join(existing)}")
-        if existing.count(name) > 1:
-            raise ShortlistError(f"{path}: the column {name!r} appears more than once")
+    refuse_repeated(path, existing, names)
     with readable(path):
         rows = read_parquet(path, names) if path.suffix == ".parquet" else read_csv(path, names)
     if not len(rows[names[0]]):
         raise ShortlistError(f"{path}: the file has no rows")
     return rows
+
+
+def refuse_repeated(path: Path, existing: Sequence[str], wanted: Iterable[str]) -> None:
+    """Of two columns of one name nobody knows which is meant."""
+    for name in wanted:
+        if existing.count(name) > 1:
+            raise ShortlistError(f"{path}: the column {name!r} appears more than once")
 
 
 def column_names(path: Path) -> list[str]:
@@ -150,7 +161,10 @@ def column_names(path: Path) -> list[str]:
 
             return [*parquet.read_schema(path).names]
         with csv_lines(path) as lines:
-            return next(lines)
+            header = next(lines, None)
+        if header is None:
+            raise ValueError("the file is empty")
+        return header
 
 
 @contextmanager
@@ -166,7 +180,7 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except ShortlistError:
         raise
-    except (ValueError, NotImplementedError, OSError, EOFError, csv.Error, zlib.error) as error:
+    except (ValueError, NotImplementedError, OSError, EOFError, zlib.error) as error:
         raise ShortlistError(f"{path}: cannot be read: {error}") from error
 
 
@@ -176,9 +190,7 @@ def read_csv(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
         header = next(lines)
         places = {name: header.index(name) for name in wanted}
         columns: dict[str, list[str | None]] = {name: [] for name in places}
-        for number, cells in enumerate(lines, start=2):
-            if len(cells) != len(header):
-                raise ValueError(f"row {number}: expected {len(header)} columns, got {len(cells)}")
+        for cells in lines:
             for name, place in places.items():
                 columns[name].append(cells[place] or None)
     return columns
@@ -186,15 +198,10 @@ def read_csv(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
 
 @contextmanager
 def csv_lines(path: Path) -> Iterator[Iterator[list[str]]]:
-    """The rows that are not empty lines, the header first."""
-    csv.field_size_limit(1 << 30)  # bytes of a cell: a book is one, too
+    """The rows, the header first."""
     opened = gzip.open if path.suffix == ".gz" else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-        lines = filter(None, csv.reader(file, strict=True))
-        first = next(lines, None)
-        if first is None:
-            raise ValueError("the file is empty")
-        yield chain([first], lines)
+        yield csv_rows(file, path)
 
 
 def read_parquet(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
@@ -202,6 +209,51 @@ def read_parquet(path: Path, wanted: Sequence[str]) -> dict[str, Any]:
 
     rows = parquet.ParquetFile(path).read(columns=list(dict.fromkeys(wanted)))
     return {name: rows[name] for name in wanted}
+
+
+# --- as it was given -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Given:
+    """A table as its owner has it, row by row."""
+
+    types: Mapping[str, Any]  # of every column: its type in Parquet; None where it is a CSV's text
+    rows: Iterator[tuple[str, dict[str, Any]]]  # the key of the item, and a value for each column
+
+
+def as_given(path: Path, key: str | None) -> Given:
+    """All columns and all rows of a file, each row with the key that `Table` gives its item."""
+    names = column_names(path)
+    refuse_repeated(path, names, names)
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        schema = parquet.read_schema(path)
+        return Given(dict(zip(names, schema.types, strict=True)), _parquet_rows(path, key))
+    return Given(dict.fromkeys(names), _csv_rows(path, key))
+
+
+def _csv_rows(path: Path, key: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    with readable(path), csv_lines(path) as lines:
+        header = next(lines)
+        for number, cells in enumerate(lines):
+            row = dict(zip(header, cells, strict=True))
+            yield str(number) if key is None else row[key], row
+
+
+def _parquet_rows(path: Path, key: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    number = 0
+    with readable(path):
+        for batch in parquet.ParquetFile(path).iter_batches():
+            part = pa.Table.from_batches([batch])
+            keys = [None] * len(part) if key is None else strings(part[key])
+            for name, row in zip(keys, part.to_pylist(), strict=True):
+                yield str(number) if name is None else name, row
+                number += 1
 
 
 # --- columns ---------------------------------------------------------------------------------------------------

@@ -97,8 +97,17 @@ class Scikit(SplitModel[Matrix, _Fitted]):
             fit = _seeded(clone(self.estimator), rng).fit
             with warnings.catch_warnings():  # the first labels of many classes are few for each, and are classes
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-                estimator = on_one_thread(partial(fit, matrix[training_set.items], training_set.labels))
+                estimator = on_one_thread(partial(self._learn, fit, matrix[training_set.items], training_set.labels))
         self._fitted = _Fitted(estimator, training_set)
+
+    def _learn(self, fit: Any, inputs: Matrix, labels: Ints) -> Any:
+        try:
+            return fit(inputs, labels)
+        except (TypeError, ValueError) as error:  # of a setting, or of items that it does not take
+            sparse_too = " (texts are sparse; components = 256 of the model makes them dense)"
+            more = sparse_too if sparse.issparse(inputs) else ""
+            why = str(error).partition("\n")[0]
+            raise ShortlistError(f"{_written(self.estimator)} cannot learn from these items{more}: {why}") from error
 
     def perturbed_loss(self, items: Ints) -> Array:
         self.check_perturbed_loss()

@@ -14,7 +14,7 @@ import numpy as np
 
 from shortlist.annotators.simulated import Simulated, noisy
 from shortlist.campaign.accounting.stopping import Stopping
-from shortlist.campaign.config import describe
+from shortlist.campaign.config import describe, snake
 from shortlist.campaign.engine import Campaign, Step
 from shortlist.campaign.formats.format import FileLabel
 from shortlist.campaign.formats.import_ import import_labels
@@ -23,7 +23,7 @@ from shortlist.campaign.settings import Settings
 from shortlist.campaign.storage.folder import Folder
 from shortlist.campaign.view import View
 from shortlist.datasets import CROWDS, OFFICIAL, VARIABLE, data_folder
-from shortlist.recipes.parts import build, names
+from shortlist.recipes.parts import build, check, names, setting_of
 from shortlist.recipes.recipe import Job, Part, Recipe, as_table, read_recipe
 from shortlist.types import Acquisition, Dataset, ShortlistError
 
@@ -40,18 +40,21 @@ def dataset_of(table: Part, *, home: Path | None = None, data: Path | None = Non
     """The dataset that a table names: of a recipe, of a campaign's or a study's settings, or of an export.
 
     Files are looked for in `home` (a campaign's or a study's folder), then from where the command was started, then
-    in the folder `data` (the command line's --data, or else $SHORTLIST_DATA).
+    in the folder `data` (the command line's --data, or else $SHORTLIST_DATA), then in the folders above `home`.
 
     >>> len(dataset_of({"name": "digits"}).keys)
     1347
     """
     settings = as_table(table)
+    settings.pop("features", None)  # a campaign's record of the encoder that made them: `Recipe` has it for itself
     name = str(settings.get("name"))
     if name in FOLDERS and "folder" not in settings and name in names("datasets"):
         settings["folder"] = str(data_folder(name, data))
     for key in PATHS & settings.keys():
         if isinstance(settings[key], str):  # classes may be names, or how many
-            settings[key] = str(find_file(settings[key], home=home, data=data))
+            found = find_file(settings[key], home=home, data=data)
+            # the campaign remembers where it was, to be read from another folder too
+            settings[key] = str(found if name in FOLDERS else found.absolute())
     dataset: Dataset = build("datasets", settings, "dataset")
     return dataset
 
@@ -61,6 +64,7 @@ def find_file(path: str, *, home: Path | None = None, data: Path | None = None) 
     places = [Path(path), (data or Path(os.environ.get(VARIABLE, ""))) / path]
     if home is not None:
         places.insert(0, (home / path).resolve())
+        places += [above / path for above in home.absolute().parents]  # where the command that made it was started
     return next((place for place in places if place.exists()), places[0])
 
 
@@ -95,6 +99,8 @@ class Builder:
         recipe = job.recipe
         if recipe.rounds is not None and "rounds" in recipe.stop:
             raise ShortlistError("stop.rounds: give either rounds or stop.rounds")
+        if recipe.features is not None:  # also where nothing needs them
+            _check_encoder(recipe.features)
         acquisition = _named(recipe, "acquisition", job.acquisition, one="acquisition", many="acquisitions")
         built = {
             "dataset": self._seen_by(acquisition, recipe),
@@ -176,9 +182,12 @@ class Builder:
             raise ShortlistError(f"annotator.labels: there is no {path}{how}")
         try:
             loaded = np.load(path, allow_pickle=False)
-            return np.asarray(loaded[array] if array else loaded, np.int64)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            labels = np.asarray(loaded[array] if array else loaded, np.int64)
+        except Exception as error:  # as in `read_array`
             raise ShortlistError(f"annotator.labels: {path} cannot be read: {error}") from None
+        if labels.ndim != 1:
+            raise ShortlistError(f"annotator.labels: {path} holds an array of shape {labels.shape}; one label an item")
+        return labels
 
 
 def _named(recipe: Recipe, kind: str, name: str, *, one: str, many: str) -> Any:
@@ -195,11 +204,15 @@ def _refuse_people(recipe: Recipe) -> None:
         )
 
 
+def _check_encoder(table: Part) -> None:
+    encoder = check("models", table, "features")
+    if not hasattr(encoder, "features"):
+        raise ShortlistError(f"features.name: {snake(encoder.__name__)} learns labels and makes no features")
+
+
 def _featured(dataset: Dataset, table: Part) -> Dataset:
     """The same items with features of an encoder, and in the campaign's record what made them."""
     encoder = build("models", table, "features")
-    if not hasattr(encoder, "features"):
-        raise ShortlistError(f"features.name: {encoder!r} learns labels and makes no features")
     made: Any = copy(dataset)
     made.features = encoder.features(dataset)
     record = {**describe(dataset), "features": describe(encoder)}
@@ -212,7 +225,7 @@ def _record(at: str, kind: type[Made], table: dict[str, Any]) -> Made:
     known = [*signature(kind).parameters]
     if unknown := [name for name in table if name not in known]:
         raise ShortlistError(f"{at}.{unknown[0]}: no such setting; there are {', '.join(known)}")
-    return kind(**table)
+    return kind(**{name: setting_of(kind, at, name, value, f"{at}.{name}") for name, value in table.items()})
 
 
 # --- the campaign in a folder, which people answer --------------------------------------------------------------

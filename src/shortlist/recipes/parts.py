@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, Union
 
 from pydantic import TypeAdapter, ValidationError
@@ -22,7 +23,7 @@ from shortlist.campaign.config import snake
 from shortlist.types import ShortlistError
 
 NESTED = {"inner": "acquisition", "cost": "costs", "score": "conformal"}
-PLAIN = (int, float, str, bool, type(None))
+PLAIN = (int, float, str, bool, Path, type(None))
 
 
 def names(kind: str) -> dict[str, tuple[str, str]]:
@@ -48,20 +49,39 @@ def build(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
     >>> build("acquisition", {"name": "cost_aware", "inner": "entropy", "d": 1.2}, "acquisition")
     CostAware(inner=Entropy(), d=1.2)
     """
+    part, settings = _asked(kind, table, at)
+    try:
+        return part(**settings)
+    except ShortlistError:
+        raise
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:  # a value that its type let through
+        raise ShortlistError(f"{at}: {snake(part.__name__)} cannot be made with these settings: {error}") from None
+
+
+def check(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
+    """The class of the part that a table describes; what is wrong with the table is refused, and nothing is built."""
+    return _asked(kind, table, at)[0]
+
+
+def _asked(kind: str, table: str | Mapping[str, Any], at: str) -> tuple[Any, dict[str, Any]]:
+    """The class of a part, and its settings."""
+    if not isinstance(table, str | Mapping):
+        raise ShortlistError(f"{at}: {table!r} is neither the name of a part nor a table with a name")
     settings = {"name": table} if isinstance(table, str) else dict(table)
     name = settings.pop("name", None)
     part = part_class(kind, str(name))
     if part is None:
         raise ShortlistError(f"{at}.name: {name!r} is none of {', '.join(sorted(names(kind)))}")
     for key, value in settings.items():
-        settings[key] = _setting(part, str(name), key, value, f"{at}.{key}")
+        settings[key] = setting_of(part, str(name), key, value, f"{at}.{key}")
     parameters = inspect.signature(part).parameters.values()
     if missing := [p.name for p in parameters if p.default is p.empty and p.name not in settings]:
         raise ShortlistError(f"{at}.{missing[0]}: {name} needs it, and it is not given")
-    return part(**settings)
+    return part, settings
 
 
-def _setting(part: Any, name: str, key: str, value: Any, at: str) -> Any:
+def setting_of(part: Any, name: str, key: str, value: Any, at: str) -> Any:
+    """A setting of a part as it takes it, or a refusal."""
     hidden = {f.name for f in dataclasses.fields(part) if not f.repr} if dataclasses.is_dataclass(part) else set()
     accepted = [name for name in inspect.signature(part).parameters if name not in hidden]
     if key not in accepted:
@@ -87,7 +107,7 @@ def _is_plain(hint: Any) -> bool:
     return hint in PLAIN or typing.get_origin(hint) is Literal
 
 
-def estimator(text: str, at: str) -> Any:
+def estimator(text: Any, at: str) -> Any:
     """A scikit-learn estimator as one would write it in Python: parsed, never executed.
 
     >>> estimator("KNeighborsClassifier(n_neighbors=3)", "model.estimator")
@@ -95,14 +115,17 @@ def estimator(text: str, at: str) -> Any:
     """
     from sklearn.utils import all_estimators
 
+    if not isinstance(text, str):
+        raise ShortlistError(f'{at}: {text!r} is no text such as "LogisticRegression(C=1)"')
     known = dict(all_estimators())
     try:
         parsed = ast.parse(text, mode="eval").body
         made = _made(ast.Call(parsed, [], []) if isinstance(parsed, ast.Name) else parsed, known)
         if hasattr(made, "_validate_params"):
             made._validate_params()
-    except (ValueError, SyntaxError, TypeError) as error:
-        raise ShortlistError(f"{at}: {text!r} cannot be read: {error}") from None
+    except Exception as error:  # what Python or a constructor of scikit-learn has against it, of whatever type
+        why = str(error) or type(error).__name__
+        raise ShortlistError(f"{at}: {text[:200]!r} cannot be read: {why[:500]}") from None
     return made
 
 
@@ -117,5 +140,7 @@ def _made(node: ast.expr, known: Mapping[str, Any]) -> Any:
         raise ValueError("it must look like Name(setting=value)")
     if node.func.id not in known:
         raise ValueError(f"scikit-learn has no {node.func.id}")
+    if any(k.arg is None for k in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+        raise ValueError("* and ** are not read; write each setting as name=value")
     settings = {k.arg: _made(k.value, known) for k in node.keywords if k.arg}
     return known[node.func.id](*(_made(argument, known) for argument in node.args), **settings)

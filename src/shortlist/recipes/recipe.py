@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -20,6 +20,7 @@ from shortlist.campaign.accounting.timing import Pricing
 from shortlist.types import ShortlistError
 
 Part = str | dict[str, Any]
+DEEPEST = 30  # tables and lists in each other
 NAME = r'(?:"[^"]+"|[^\s".=]+)'  # of a table or a field, in what --set says
 QUOTED = """a name with . or = in it goes in quotes, as in 'variants."noise=0.1".rounds=3'"""
 
@@ -95,7 +96,7 @@ class Recipe(_Table):
         "and label nothing.",
     )
     seed: int | None = Field(None, ge=0, description="Every random choice follows from it; any whole number.")
-    seeds: list[int] = []
+    seeds: list[Annotated[int, Field(ge=0)]] = []
     rounds: int | None = Field(None, ge=1)
     stop: dict[str, Any] = {}
     overlap: dict[str, Any] | None = None  # some items are answered by several people
@@ -143,13 +144,24 @@ def read_recipe(path: Path) -> Recipe:
         table = tomllib.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ShortlistError(f"{path}: there is no such recipe") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ShortlistError(f"{path}: cannot be read as TOML: {error}") from None
     return parse_recipe({"name": path.stem, **table}, str(path))
 
 
+def refuse_deep(table: Mapping[str, Any], where: str) -> None:
+    """What reads them would run out of stack."""
+    level: list[Any] = [table]
+    for _ in range(DEEPEST):
+        values = (value for one in level for value in (one.values() if isinstance(one, Mapping) else one))
+        level = [value for value in values if isinstance(value, Mapping | list)]
+    if level:
+        raise ShortlistError(f"{where}: tables and lists are nested more than {DEEPEST} deep")
+
+
 def parse_recipe(table: Mapping[str, Any], where: str) -> Recipe:
     """The recipe that a table describes, every variant of it checked."""
+    refuse_deep(table, where)
     recipe = _validated(table, where)
     for name, above in recipe.variants.items():
         _validated(merged(_written(recipe), above), f"{where}: variants.{name}")
@@ -218,7 +230,7 @@ def setting(text: str) -> dict[str, Any]:
         raise ShortlistError(f"--set: {text!r} does not look like model.training=paper; {QUOTED}")
     keys = [name.strip('"') for name in re.findall(NAME, found[1])]
     read: Any = found[2].strip()
-    with suppress(tomllib.TOMLDecodeError):
+    with suppress(ValueError, RecursionError):
         read = tomllib.loads(f"value = {read}")["value"]
     if keys[0] == "variants" and len(keys) < 3 and not isinstance(read, dict) and read is not False:
         raise ShortlistError(f"--set: {text!r} gives a variant no setting; {QUOTED}")

@@ -9,6 +9,7 @@ import math
 import os
 import textwrap
 import tomllib
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -27,6 +28,7 @@ from shortlist.recipes.build import FILE
 from shortlist.recipes.parts import build
 from shortlist.recipes.recipe import Recipe, parse_recipe
 from shortlist.system.files import write_text
+from shortlist.system.terminal import plain
 from shortlist.types import ShortlistError
 
 Demo: TypeAlias = Literal["digits", "glyphs"]
@@ -37,6 +39,8 @@ LEAST = 5  # items
 LOOKED_AT = 2000  # files whose first bytes are read
 SMALL, LARGE = 32, 224  # pixels: what a model of pixels can learn from, and what encoders want
 MUCH = 4 * 10**9  # bytes
+UNSEEN = {"Cc", "Cf"}  # categories of signs: those that control and those that format
+SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}  # how the sign before them is drawn
 
 
 # --- a setting and its comment -----------------------------------------------------------------------------------
@@ -59,7 +63,7 @@ class Setting:
 
 
 def comment(text: str) -> str:
-    return "".join(f"# {line}\n" for line in textwrap.wrap(text, WIDTH))
+    return "".join(f"# {line}\n" for line in textwrap.wrap(plain(text), WIDTH))  # TOML takes no control character
 
 
 # --- data --------------------------------------------------------------------------------------------------------
@@ -92,6 +96,9 @@ def new_images(
     refuse_few(dataset, folder, "images")
     held = len(dataset) * size * size * 3
     warnings = [*deeper_images(folder, dataset, classes, keys), *headers(folder, dataset.keys), *memory(held, size)]
+    warnings += alike(dataset.classes)
+    if folder_labels:
+        warnings += never_seen(dataset, "the folders of the images")
     settings = [
         Setting("name", "image_folder", "Images in a folder: png, jpg, webp, gif, bmp, tiff, ppm, avif."),
         Setting("folder", stored(folder, home), f"Where they lie. {PLACES} New images are taken in at the next start."),
@@ -128,7 +135,10 @@ def new_table(
         Setting("label", label or "label", LABEL, example=label is None),
         *class_settings(home, classes, "the labels that occur"),
     ]
-    return NewDataset(dataset, settings, f"{len(dataset):,} texts in {path}")
+    warnings = alike(dataset.classes)
+    if label is not None and classes is not None:
+        warnings += never_seen(dataset, f"the column {label!r}")
+    return NewDataset(dataset, settings, f"{len(dataset):,} texts in {path}", warnings)
 
 
 def new_features(home: Path, path: Path, *, keys: Path | None = None, classes: Path | None = None) -> NewDataset:
@@ -144,7 +154,8 @@ def new_features(home: Path, path: Path, *, keys: Path | None = None, classes: P
         *class_settings(home, classes, ""),
     ]
     width = dataset.inputs.shape[1]
-    return NewDataset(dataset, settings, f"{len(dataset):,} items of {width:,} features in {path}")
+    summary = f"{len(dataset):,} items of {width:,} features in {path}"
+    return NewDataset(dataset, settings, summary, alike(dataset.classes))
 
 
 # --- what campaign.toml says -----------------------------------------------------------------------------------
@@ -235,6 +246,41 @@ def headers(folder: Path, keys: Sequence[str]) -> list[str]:
     if len(problems) == len(chosen):
         raise ShortlistError(f"{problems[0]}; nor can any other of the {looked} that were looked at")
     return [f"{problems[0]} ({len(problems):,} of {looked} looked at); such items will be set aside and listed"]
+
+
+def never_seen(dataset: Arrays, place: str) -> list[str]:
+    """A warning that names the classes which no label that is known says."""
+    seen = set(dataset.labels.tolist())
+    missing = [name for cls, name in enumerate(dataset.classes) if cls not in seen]
+    if not missing:
+        return []
+    some = ", ".join(map(repr, missing[:10])) + (f" and {len(missing) - 10} more" if len(missing) > 10 else "")
+    there = f"{len(missing)} of the {len(dataset.classes)} classes never occur in {place}"
+    return [f"{there}: {some}; if they are there under other names, correct one or the other"]
+
+
+def alike(classes: Sequence[str]) -> list[str]:
+    """A warning that names classes which people would not tell apart: by case, blanks or signs that are not seen.
+
+    >>> alike(["ham", "spam", "Ham"])
+    ["the classes 'ham' and 'Ham' differ only by case, blanks or signs that are not seen; are they one class?"]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in classes:
+        groups.setdefault(as_seen(name), []).append(name)
+    told = "differ only by case, blanks or signs that are not seen; are they one class?"
+    return [f"the classes {' and '.join(map(repr, group))} {told}" for group in groups.values() if len(group) > 1]
+
+
+def as_seen(name: str) -> str:
+    """What a reader takes in of a name.
+
+    >>> as_seen(" Ｈam\u00a0 2\u200b") == as_seen("ham 2")
+    True
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    hidden = {sign for sign in folded if unicodedata.category(sign) in UNSEEN and not sign.isspace()} | SELECTORS
+    return " ".join("".join(sign for sign in folded if sign not in hidden).split())
 
 
 def memory(held: int, size: int) -> list[str]:

@@ -37,14 +37,16 @@ def replacing(path: Path, *, mode: int = 0o666, alone: bool = False) -> Iterator
         for left in path.parent.glob(f"{escape(path.name)}*.new*"):  # X.new, too, as earlier versions named it
             left.unlink(missing_ok=True)
     fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
-    os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))  # SQLite's files beside it take its mode
     try:
+        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))  # SQLite's files beside it take its mode
         yield fresh
         _flush(fresh, os.O_RDWR)
         fresh.replace(path)
-    except BaseException:
+    except BaseException as error:
         for part in path.parent.glob(f"{escape(fresh.name)}*"):
             part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, fresh, str(fresh)):
+            error.filename, error.filename2 = str(path), None  # a full disk names no file, or the one that is gone
         raise
     with suppress(OSError):  # the move has happened; not every system can flush a folder
         _flush(path.parent, os.O_RDONLY)

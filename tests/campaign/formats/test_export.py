@@ -248,8 +248,8 @@ def test_images_are_known_by_their_keys(tmp_path: Path) -> None:
 
 
 def test_a_spreadsheet_runs_nothing(tmp_path: Path) -> None:
-    names = ["=1+1", "+a", "-b", "@c", "'d"]
-    sheet = data(classes=names)
+    names = ["=1+1", "+a", "-b", "@c", "'d", "＝1+1", "＋a", "－b", "＠c", "\n=1"]
+    sheet = data(n_classes=len(names), classes=names)
     run(tmp_path / "run", sheet, rounds=1)
     export(tmp_path / "run", tmp_path / "exact.csv")
     export(tmp_path / "run", tmp_path / "safe.csv", format="spreadsheet")

@@ -123,8 +123,12 @@ def test_rows_without_a_label_are_left_out(tmp_path: Path, what: Any) -> None:
         ("x.csv", "id,label\na,c1\n", "x.csv: there is no column 'key'; the columns are 'id', 'label'"),
         ("x.csv", "", "x.csv: there is no column 'key'; the columns are none"),
         ("x.csv", "key,label\n,c1\n", "x.csv: row 2: there is a label ('c1') and no key that says of which item"),
-        ("x.csv", "key,label\na,c1,c2\n", "x.csv: row 2 has more cells than the first row has names"),
-        ("x.csv", 'key,label\na,"c1\n', "x.csv: line 2 is not CSV (unexpected end of data)"),
+        ("x.csv", "key,label\na,c1,c2\n", "x.csv: row 2: expected 2 columns, got 3"),
+        (
+            "x.csv",
+            'key,label\na,"c1\n',
+            "x.csv: row 2 is not CSV (unexpected end of data); is a quote in it left open?",
+        ),
         ("x.csv", "key,label,seconds\na,c1,-1\n", "x.csv: row 2: seconds is '-1', which is no time"),
         ("x.csv", "key,label,seconds\na,c1,soon\n", "x.csv: row 2: seconds is 'soon', which is no time"),
         (
@@ -426,7 +430,7 @@ def test_unknown_rows_refuse_all_or_are_skipped(first: Campaign) -> None:
         FileLabel("x.csv: row 4", "nobody", "c1", None, None),
         FileLabel("row 5", "item2", "ape", None, None),
     ]
-    with pytest.raises(ShortlistError, match=r"x.csv: row 4: the campaign has no item 'nobody' \(2 rows like this\)"):
+    with pytest.raises(ShortlistError, match=r"x.csv: row 4: the campaign has no item 'nobody';\nrow 5: the"):
         into(first, rows)
     with pytest.raises(ShortlistError, match="row 5: the campaign has no class 'ape'; nothing was imported"):
         into(first, [rows[0], rows[3]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import time
@@ -15,6 +16,7 @@ from shortlist import measures
 from shortlist.campaign.formats import FORMATS
 from shortlist.campaign.formats.export import export
 from shortlist.campaign.formats.import_ import import_labels, read_labels
+from shortlist.datasets.table import Table
 from tests.web.serving import DATA, Person, Served, served, truth
 
 
@@ -62,7 +64,7 @@ def test_all_items_or_all_answers(owner: Person) -> None:
     row = json.loads(labels[0])
     assert {"key", "label", "options", "set_size", "alpha", "path", "seconds", "person", "model"} <= row.keys()
     both = owner.ask("GET", "/api/export?all=true&answers=true")
-    assert (both.status_code, both.json()["error"]) == (400, "export: all or answers, not both")
+    assert (both.status_code, both.json()["error"]) == (400, "export: all, answers or as_given, not two of them")
     wrong = owner.ask("GET", "/api/export?format=doccano&answers=true")
     assert (wrong.status_code, wrong.json()["error"].partition(":")[0]) == (400, "answers.doccano.jsonl")
     assert owner.ask("GET", "/api/export?format=xml").status_code == 422
@@ -86,8 +88,8 @@ def test_labels_are_brought_in_at_no_cost_and_the_second_time_change_nothing(app
     chosen = open_items(app, 20)
     text = "key,label\n" + "".join(f"item{i},c{DATA.labels[i]}\n" for i in chosen)
     before = owner.get("/api/status")
-    assert send(owner, text) == (200, {"written": 20, "same": 0, "kept": 0, "unknown": 0})
-    assert send(owner, text) == (200, {"written": 0, "same": 20, "kept": 0, "unknown": 0})
+    assert send(owner, text) == (200, {"written": 20, "same": 0, "kept": 0, "unknown": 0, "refused": []})
+    assert send(owner, text) == (200, {"written": 0, "same": 20, "kept": 0, "unknown": 0, "refused": []})
     labels = measures.labels(app.campaign.folder.path)
     assert all(labels[f"item{i}"] == f"c{DATA.labels[i]}" for i in chosen)
     after = owner.get("/api/status")
@@ -98,7 +100,10 @@ def test_an_export_can_be_brought_in_again_in_every_format(app: Served, owner: P
     for format in FORMATS:
         out = owner.ask("GET", f"/api/export?format={format}").content
         got = owner.ask("POST", f"/api/import?format={format}", content=out)
-        assert (got.status_code, got.json()) == (200, {"written": 0, "same": 5, "kept": 0, "unknown": 0}), format
+        assert (got.status_code, got.json()) == (
+            200,
+            {"written": 0, "same": 5, "kept": 0, "unknown": 0, "refused": []},
+        ), format
 
 
 def test_a_round_whose_questions_are_all_imported_is_complete(app: Served, owner: Person) -> None:
@@ -140,7 +145,8 @@ def test_a_wrong_file_gets_a_sentence_that_names_the_row_and_no_path(owner: Pers
 
 def test_unknown_rows_may_be_left_out(owner: Person) -> None:
     text = "key,label\nitem1,zebra\nnobody,c1\n"
-    assert send(owner, text, skip_unknown=True) == (200, {"written": 0, "same": 0, "kept": 0, "unknown": 2})
+    code, told = send(owner, text, skip_unknown=True)
+    assert (code, told["written"], told["unknown"]) == (200, 0, 2)
 
 
 def test_a_file_of_garbage_is_refused(owner: Person) -> None:
@@ -166,3 +172,36 @@ def test_an_import_from_the_command_line_is_noticed(app: Served, owner: Person, 
         assert time.monotonic() < until, "it was not noticed"
         time.sleep(0.1)
     assert app.service.poke.is_set()
+
+
+# --- the owner's own table -------------------------------------------------------------------------------------
+
+
+def test_the_owners_table_comes_back_with_labels(tmp_path: Path) -> None:
+    rows = "".join(f'm{i},"hello, {i}",{"ab"[i % 2]}\n' for i in range(60))
+    (tmp_path / "mail.csv").write_text(f"id,body,topic\n{rows}")
+    mail = Table(tmp_path / "mail.csv", text="body", key="id", label="topic")
+    with served(tmp_path / "run", dataset=mail) as app:
+        ana, olga = app.sign_in("ana"), app.sign_in("olga", "owner")
+        (question,) = ana.questions(1)
+        ana.answer(question, 1)
+        got = olga.ask("GET", "/api/export?format=csv&as_given=true")
+        assert got.status_code == 200, got.text
+        back = list(csv.DictReader(io.StringIO(got.text)))
+        assert len(back) == 60
+        assert {row["id"]: row["label"] for row in back if row["label"]} == {question["item"]["key"]: "b"}
+        assert back[7]["body"] == "hello, 7"
+        both = olga.ask("GET", "/api/export?as_given=true&all=true")
+        assert (both.status_code, both.json()["error"]) == (400, "export: all, answers or as_given, not two of them")
+
+
+def test_what_is_no_table_has_none_to_give_back(owner: Person) -> None:
+    got = owner.ask("GET", "/api/export?as_given=true")
+    assert (got.status_code, got.json()["error"]) == (400, "export: the items of this campaign are no rows of a table")
+
+
+def test_rows_that_are_left_out_are_named(owner: Person) -> None:
+    rows = "".join(f"ghost{i},c1\n" for i in range(12))
+    code, told = send(owner, f"key,label\n{rows}", skip_unknown=True)
+    assert (code, told["unknown"]) == (200, 12)
+    assert told["refused"] == [f"labels.csv: row {i + 2}: the campaign has no item 'ghost{i}'" for i in range(10)]

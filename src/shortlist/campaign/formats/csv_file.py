@@ -1,24 +1,23 @@
 """CSV: exact, or safe to open in a spreadsheet.
 
 Lists stand in a cell as JSON; a cell that is empty is a null. An exact file keeps every text as it is, also one that a
-spreadsheet would run as a formula (it begins with = + - @). `spreadsheet` files put a ' before such texts, and begin
-with the mark by which spreadsheets know UTF-8; reading them as `spreadsheet` takes it off again.
+spreadsheet would run as a formula (it begins with = + - @, full-width ones too). `spreadsheet` files put a ' before
+such texts, and begin with the mark by which spreadsheets know UTF-8; reading them as `spreadsheet` takes it off again.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from shortlist.campaign.formats.format import Column, FileLabel, Format, Row, Sheet, check_columns
-from shortlist.types import ShortlistError
+from shortlist.campaign.formats.format import READ, Column, FileLabel, Format, Row, Sheet, check_columns
+from shortlist.system.csv_rows import csv_rows
 
-_FORMULAS = tuple("=+-@\t\r")
-csv.field_size_limit(1 << 30)  # bytes of a cell; of the whole process, so it is said once
+_FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # the last four are full-width, and taken for the others in some countries
 
 
 def quoted(text: str) -> str:
@@ -46,22 +45,22 @@ def _cell(row: Row, column: Column, quote: Callable[[str], str]) -> Any:
         return ""
     if column.kind == "text":
         return quote(value)
-    return value if column.kind in ("int", "float") else json.dumps(value, ensure_ascii=False)
+    if column.kind in ("int", "float"):
+        return value
+    if column.kind == "given" and not isinstance(value, bool | list | dict):  # a date, a decimal, an id
+        return quote(str(value))
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def _read(path: Path, unquote: Callable[[str], str] = str) -> Iterator[FileLabel]:
+def _read(path: Path, columns: Sequence[str] = READ, unquote: Callable[[str], str] = str) -> Iterator[FileLabel]:
     with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.DictReader(file, restkey="", strict=True)
-        try:
-            check_columns(path, reader.fieldnames or [])
-            for number, row in enumerate(reader, start=2):  # as a spreadsheet counts
-                at = f"{path}: row {number}"
-                if row.get("") is not None:
-                    raise ShortlistError(f"{at} has more cells than the first row has names")
-                key, label, person = (unquote(row.get(name) or "") for name in ("key", "label", "person"))
-                yield FileLabel(at, key, label, person, row.get("seconds"))
-        except csv.Error as error:
-            raise ShortlistError(f"{path}: line {reader.reader.line_num} is not CSV ({error})") from None
+        rows = csv_rows(file, path)
+        header = next(rows, [])
+        check_columns(path, header, columns)
+        places = [header.index(name) if name in header else None for name in columns]
+        for number, cells in enumerate(rows, start=2):  # as a spreadsheet counts
+            key, label, person, seconds = ("" if place is None else cells[place] for place in places)
+            yield FileLabel(f"{path}: row {number}", unquote(key), unquote(label), unquote(person), seconds)
 
 
 CSV = Format("csv", "CSV", "A table as text, for any program.", ".csv", "text/csv; charset=utf-8", _write, _read)

@@ -7,13 +7,14 @@ people are labelling.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import sqlalchemy as sa
 
@@ -23,6 +24,7 @@ from shortlist.campaign.questions.resolution import Resolution, resolve, rule_of
 from shortlist.campaign.storage.folder import Folder
 from shortlist.campaign.storage.schema import answers, meta
 from shortlist.campaign.storage.store import AnswerRow, Heard, QuestionRow, Store
+from shortlist.datasets.table import Given
 from shortlist.system.files import replacing
 from shortlist.types import NONE, ShortlistError
 
@@ -38,17 +40,20 @@ def export(
     format: str | None = None,
     what: What = "labels",
     describe: Describe | None = None,
+    given: Given | None = None,
 ) -> int:
     """Write a campaign's labels to `target`, or a row for every item, or every answer; how many rows.
 
     The ending says in which format, unless it is given. `describe` says what an item is, for formats that show items;
-    without it they get its key, as a path where it looks like one of an image.
+    without it they get its key, as a path where it looks like one of an image. The rows of a `given` table come back
+    as they are, all of them, with what is known of their items behind.
     """
     target = Path(target)
     chosen = format_of(target, format)
-    if what == "answers" and chosen.shows_items:
+    if (what == "answers" or given) and chosen.shows_items:
         others = ", ".join(other.name for other in FORMATS.values() if not other.shows_items)
-        raise ShortlistError(f"{target}: {chosen.name} has a label an item; write single answers as one of {others}")
+        rows = "a given table" if given else "single answers"
+        raise ShortlistError(f"{target}: {chosen.name} has a label an item; write {rows} as one of {others}")
     if target.exists() and not target.is_file():
         raise ShortlistError(f"{target}: is no ordinary file; choose another name")
     if target.resolve().parent == Path(folder).resolve() and target.name.startswith(OWN):
@@ -65,10 +70,10 @@ def export(
 
     try:
         with snapshot_of(Path(folder)) as store, replacing(target) as fresh:
-            sheet = sheet_of(store, what, describe)
+            sheet = sheet_of(store, what, describe, given)
             chosen.write(replace(sheet, rows=counted(sheet.rows)), fresh)
     except OSError as error:
-        raise ShortlistError(f"{target}: cannot be written: {error.strerror}") from None
+        raise ShortlistError(f"{target}: cannot be written: {error.strerror or error}") from None
     return n
 
 
@@ -131,12 +136,34 @@ ANSWER_COLUMNS = (
 # --- rows ------------------------------------------------------------------------------------------------------
 
 
-def sheet_of(store: Store, what: What = "labels", describe: Describe | None = None) -> Sheet:
+def sheet_of(
+    store: Store, what: What = "labels", describe: Describe | None = None, given: Given | None = None
+) -> Sheet:
     """What an export of a campaign says, read from the store while it is written."""
     rows = _Rows(store)
+    if given is not None:
+        own = [_given_column(name, stored) for name, stored in given.types.items()]
+        added = {free_name(column.name, given.types): column for column in LABEL_COLUMNS[1:]}  # the key is there
+        names = {name: column.name for name, column in added.items()}
+        columns = (*own, *(column._replace(name=name) for name, column in added.items()))
+        return Sheet(columns, rows.of_given(given.rows, names), rows.names, by_key)
     listed = rows.of_answers() if what == "answers" else rows.of_labels(every=what == "all")
     columns = ANSWER_COLUMNS if what == "answers" else LABEL_COLUMNS
     return Sheet(columns, listed, rows.names, describe or by_key)
+
+
+def _given_column(name: str, stored: Any) -> Column:
+    """A column of the owner's: text where it is text, and otherwise as it came."""
+    is_text = stored is None or str(stored) in ("string", "large_string", "string_view")
+    return Column(name, "text" if is_text else "given", "as it was given", stored)
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """
+    >>> free_name("note", {"text", "label"}), free_name("label", {"text", "label"})
+    ('note', 'shortlist_label')
+    """
+    return free_name(f"shortlist_{name}", taken) if name in taken else name
 
 
 class _Rows:
@@ -150,21 +177,34 @@ class _Rows:
         standing = standing_of(self.store)
         listed = range(len(self.keys)) if every else sorted(standing.labels)
         for start in range(0, len(listed), CHUNK):
-            part = listed[start : start + CHUNK]
-            ids = [standing.deciding[item] for item in part if item in standing.deciding]
-            deciding = {a.item: a for a in self.store.answers(answers.c.id.in_(ids))}
-            asked = self.store.questions_by_id({a.question for a in deciding.values()})
-            for item in part:
-                answer, cls = deciding.get(item), standing.labels.get(item)
-                yield {
-                    "key": self.keys[item],
-                    "label": None if cls is None else self.names[cls],
-                    "status": "labelled" if cls is not None else standing.status.get(item, "open"),
-                    "answer": answer.id if answer else None,
-                    **(self._how(answer, asked[answer.question]) if answer else _NO_ANSWER),
-                    "answers": standing.counts[item],
-                    "agree": standing.agreed.get(item),
-                }
+            yield from self._labels(listed[start : start + CHUNK], standing)
+
+    def of_given(self, given: Iterator[tuple[str, Row]], names: Mapping[str, str]) -> Iterator[Row]:
+        """The rows of a table, each with the columns `names`, which stand for ours; those of no item are open."""
+        standing, at = standing_of(self.store), {key: item for item, key in enumerate(self.keys)}
+        while part := list(islice(given, CHUNK)):
+            items = [at[key] for key, _ in part if key in at]
+            told = {row["key"]: row for row in self._labels(items, standing)}
+            for key, own in part:
+                row = told.get(key, _NOT_ASKED)
+                yield {**own, **{name: row[column] for name, column in names.items()}}
+
+    def _labels(self, part: Sequence[int], standing: Standing) -> Iterator[Row]:
+        """A few items at a time: SQLite takes only so many parameters."""
+        ids = [standing.deciding[item] for item in part if item in standing.deciding]
+        deciding = {a.item: a for a in self.store.answers(answers.c.id.in_(ids))}
+        asked = self.store.questions_by_id({a.question for a in deciding.values()})
+        for item in part:
+            answer, cls = deciding.get(item), standing.labels.get(item)
+            yield {
+                "key": self.keys[item],
+                "label": None if cls is None else self.names[cls],
+                "status": "labelled" if cls is not None else standing.status.get(item, "open"),
+                "answer": answer.id if answer else None,
+                **(self._how(answer, asked[answer.question]) if answer else _NO_ANSWER),
+                "answers": standing.counts[item],
+                "agree": standing.agreed.get(item),
+            }
 
     def of_answers(self) -> Iterator[Row]:
         """A row per answer, in the order they were given, those that were taken back too."""
@@ -209,6 +249,7 @@ class _Rows:
 
 
 _NO_ANSWER: Row = {column.name: None for column in _HOW}
+_NOT_ASKED: Row = {**{column.name: None for column in LABEL_COLUMNS}, "status": "open", "answers": 0}
 
 
 def _calibrated_in(question: QuestionRow) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from shortlist.datasets.table import refuse_repeated
 from shortlist.types import Dataset, ShortlistError
 
 Row: TypeAlias = dict[str, Any]  # of an export: a value for each column
@@ -20,6 +21,7 @@ class Format:
 
     The same rows give the same bytes. Every text comes back as it was, control characters too. `read` raises
     `ShortlistError`, `OSError` or `UnicodeDecodeError` for what is no such file, and never asks for its name's ending.
+    A format that shows no items is a table, and is told which of its columns stand for those of `READ`.
     """
 
     name: str  # as the command line and the API call it
@@ -28,15 +30,16 @@ class Format:
     ending: str
     media_type: str
     write: Callable[[Sheet, Path], None]
-    read: Callable[[Path], Iterator[FileLabel]]
+    read: Callable[..., Iterator[FileLabel]]  # (path), or (path, columns) of one that shows no items
     is_default: bool = True  # of its ending
     shows_items: bool = False  # says what an item is, and which one label it has: it does not take single answers
 
 
 class Column(NamedTuple):
     name: str
-    kind: Literal["text", "int", "float", "bool", "texts", "floats"]
+    kind: Literal["text", "int", "float", "bool", "texts", "floats", "given"]
     says: str
+    stored: Any = None  # of a given column: its type in Parquet
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,24 @@ def by_dataset(dataset: Dataset) -> Describe:
 # --- what readers share ----------------------------------------------------------------------------------------
 
 
-def check_columns(path: Path, names: Sequence[str]) -> None:
-    for name in ("key", "label"):
+def check_columns(path: Path, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Refuse a table in which it is not clear what is the key, and what the label."""
+    for name, option in zip(columns, ("--key", "--label"), strict=False):  # the others may be missing
         if name not in names:
             there = ", ".join(map(repr, names)) or "none"
-            raise ShortlistError(f"{path}: there is no column {name!r}; the columns are {there}")
+            raise ShortlistError(
+                f"{path}: there is no column {name!r}; the columns are {there} (another one: {option} COLUMN)"
+            )
+    refuse_repeated(path, names, columns)
+
+
+def whole(pairs: list[tuple[str, Any]]) -> Row:
+    """A JSON object, as `object_pairs_hook` of a decoder; of two values of one name nobody knows which is meant."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} appears more than once in it")
+    return row
 
 
 def only(at: str, labels: Any) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -21,7 +21,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from shortlist.campaign.formats import format_of
-from shortlist.campaign.formats.format import FileLabel
+from shortlist.campaign.formats.format import READ, FileLabel
 from shortlist.campaign.questions.questions import conventional_rows
 from shortlist.campaign.questions.resolution import resolve, rule_of, standing
 from shortlist.campaign.storage.folder import Folder
@@ -35,11 +35,20 @@ CHUNK = 500  # items a transaction: people who answer meanwhile wait for one, no
 # --- what a file says ------------------------------------------------------------------------------------------
 
 
-def read_labels(path: Path, format: str | None = None) -> list[FileLabel]:
-    """The labels in a file, in its order; rows without one are left out, and an item is there once."""
-    chosen = format_of(path, format)
+def read_labels(
+    path: Path, format: str | None = None, *, key: str | None = None, label: str | None = None
+) -> list[FileLabel]:
+    """The labels in a file, in its order; rows without one are left out, and an item is there once.
+
+    `key` and `label` are the columns of a table, where they have other names than that.
+    """
+    chosen, columns = format_of(path, format), {"key": key, "label": label}
+    named = [name for name, column in columns.items() if column is not None]
+    if named and chosen.shows_items:
+        raise ShortlistError(f"{path}: {chosen.name} has its own place for the {named[0]}; --{named[0]} is for tables")
+    there = (path, [columns.get(name) or name for name in READ]) if named else (path,)
     try:
-        return _without_repeats(_checked(row) for row in chosen.read(path) if not _is_empty(row.label))
+        return _without_repeats(_checked(row) for row in chosen.read(*there) if not _is_empty(row.label))
     except OSError as error:
         raise ShortlistError(f"{path}: cannot be read ({error.strerror or error})") from None
     except UnicodeDecodeError as error:
@@ -103,6 +112,7 @@ class Imported:
     same: int  # items that had it before
     kept: int  # items about which people have said something else
     unknown: int  # rows about no item or no class of the campaign
+    refused: tuple[str, ...] = field(default=(), compare=False)  # which, and why
 
 
 class _Known(NamedTuple):
@@ -132,13 +142,13 @@ def import_labels(
     answers.
     """
     with Store(Folder(folder).database) as store:
-        entries = _known(store, rows, person, skip_unknown)
+        entries, refused = _known(store, rows, person, skip_unknown)
         fates: Counter[_Fate] = Counter()
         for start in range(0, len(entries), CHUNK):
             fates.update(in_turn(partial(_write, store, entries[start : start + CHUNK], overwrite)))
         if fates["written"]:
             in_turn(partial(_note, store, fates["written"]))
-    return Imported(fates["written"], fates["same"], fates["kept"], len(rows) - len(entries))
+    return Imported(fates["written"], fates["same"], fates["kept"], len(refused), tuple(refused))
 
 
 def _write(store: Store, entries: Sequence[_Known], overwrite: bool) -> list[_Fate]:
@@ -152,20 +162,34 @@ def _note(store: Store, written: int) -> None:
         w.note(_current_round(store.path, store.rounds()), "import", f"{written} labels")
 
 
-def _known(store: Store, rows: Sequence[FileLabel], person: str | None, skip_unknown: bool) -> list[_Known]:
+def _known(
+    store: Store, rows: Sequence[FileLabel], person: str | None, skip_unknown: bool
+) -> tuple[list[_Known], list[str]]:
+    """The rows about items and classes that are here, and what is wrong with the others."""
     items = {key: i for i, key in enumerate(store.keys())}
     classes = {name: i for i, name in enumerate(store.class_names())}
-    wrong = [row for row in rows if row.key not in items or row.label not in classes]
-    if wrong and not skip_unknown:
-        first = wrong[0]
-        what = f"class {first.label!r}" if first.key in items else f"item {first.key!r}"
-        more = f" ({len(wrong)} rows like this)" if len(wrong) > 1 else ""
+    known, refused = [], []
+    for row in rows:
+        if row.key in items and row.label in classes:
+            known.append(_Known(items[row.key], classes[row.label], person or row.person or "import", row.seconds))
+        else:
+            what = f"class {row.label!r}" if row.key in items else f"item {row.key!r}"
+            refused.append(f"{row.at}: the campaign has no {what}")
+    if refused and not skip_unknown:
         raise ShortlistError(
-            f"{first.at}: the campaign has no {what}{more}; nothing was imported. Put it right, or skip what is "
-            "unknown (--skip-unknown)"
+            f"{some_of(refused)}; nothing was imported. Put it right, or skip what is unknown (--skip-unknown)"
         )
-    known = (row for row in rows if row.key in items and row.label in classes)
-    return [_Known(items[r.key], classes[r.label], person or r.person or "import", r.seconds) for r in known]
+    return known, refused
+
+
+def some_of(lines: Sequence[str], most: int = 10) -> str:
+    """The first lines, and how many there are besides.
+
+    >>> some_of(["row 2: no", "row 5: no", "row 9: no"], most=2)
+    'row 2: no;\\nrow 5: no;\\nand 1 more rows like these'
+    """
+    more = [f"and {len(lines) - most:,} more rows like these"] if len(lines) > most else []
+    return ";\n".join([*lines[:most], *more])
 
 
 def _current_round(path: Path, rounds: Sequence[RoundRow]) -> int:
@@ -187,7 +211,8 @@ class _Part:
         self.n_classes = len(store.class_names())
         mine = [entry.item for entry in entries]
         heard = store.answers(answers.c.item.in_(mine))
-        asked = store.questions(questions.c.round.in_(list(range(rounds[-1].number + 2))), questions.c.item.in_(mine))
+        numbers = sorted({0, *(r.number for r in rounds), rounds[-1].number + 1})  # the index begins with the round
+        asked = store.questions(questions.c.round.in_(numbers), questions.c.item.in_(mine))
         self.resolution = resolve(heard, {q.id: q for q in asked}, rule_of(store.config()))
         self.asked: dict[int, list[QuestionRow]] = defaultdict(list)
         for question in asked:

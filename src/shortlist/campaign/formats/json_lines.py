@@ -6,11 +6,11 @@ doccano has `text` or `filename`, a list of labels, and all the rest in `meta`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shortlist.campaign.formats.format import READ, FileLabel, Format, Row, Sheet, first_known, only
+from shortlist.campaign.formats.format import READ, FileLabel, Format, Row, Sheet, first_known, only, whole
 from shortlist.types import ShortlistError
 
 
@@ -29,12 +29,16 @@ def _example(row: Row, content: Mapping[str, Any]) -> Row:
 
 def _write_lines(rows: Iterable[Row], path: Path) -> None:
     with path.open("w", newline="\n", encoding="utf-8") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        file.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
 
 
-def read(path: Path) -> Iterator[FileLabel]:
+def read(path: Path, columns: Sequence[str] = READ) -> Iterator[FileLabel]:
+    seen: set[str] = set()
     for at, row in _lines(path):
-        yield FileLabel(at, *(row.get(name) for name in READ))
+        seen |= row.keys()
+        yield FileLabel(at, *(row.get(name) for name in columns))
+    if seen and columns[1] not in seen:
+        raise ShortlistError(f"{path}: no line has a {columns[1]!r} (another name for the label: --label NAME)")
 
 
 def read_doccano(path: Path) -> Iterator[FileLabel]:
@@ -52,7 +56,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Row]]:
                 continue
             at = f"{path}: line {number}"
             try:
-                row = json.loads(line)
+                row = json.loads(line, object_pairs_hook=whole)
             except (ValueError, RecursionError) as error:
                 raise ShortlistError(f"{at} is not JSON ({error})") from None
             if not isinstance(row, dict):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shortlist.campaign.formats.format import FileLabel, Format, Row, Sheet, first_known, only
+from shortlist.campaign.formats.format import FileLabel, Format, Row, Sheet, first_known, only, whole
 from shortlist.types import ShortlistError
 
 MOST = 1000  # classes that a task without a shortlist has written out; of more, only the one chosen
@@ -126,7 +126,7 @@ def _person(completed_by: Any) -> Any:
 
 def _tasks(path: Path) -> Iterator[dict[str, Any]]:
     """The objects of a JSON list, decoded one by one: a million at once would not fit in memory."""
-    text, decoder, number = path.read_text("utf-8-sig"), json.JSONDecoder(), 0
+    text, decoder, number = path.read_text("utf-8-sig"), json.JSONDecoder(object_pairs_hook=whole), 0
     at = _after_space(text, 0)
     if text[at : at + 1] != "[":
         raise ShortlistError(f"{path}: is no JSON list of tasks")

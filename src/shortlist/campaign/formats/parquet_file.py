@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -20,18 +20,20 @@ def write(sheet: Sheet, path: Path) -> None:
 
     kinds = {"text": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
     kinds |= {"texts": pa.list_(pa.string()), "floats": pa.list_(pa.float64())}
-    schema, left = pa.schema([(column.name, kinds[column.kind]) for column in sheet.columns]), iter(sheet.rows)
+    kinds |= {"given": pa.string()}  # a cell of a CSV
+    schema = pa.schema([(column.name, column.stored or kinds[column.kind]) for column in sheet.columns])
+    left = iter(sheet.rows)
     with pq.ParquetWriter(path, schema) as file:
         while rows := list(islice(left, GROUP)):
             file.write_table(pa.Table.from_pylist(rows, schema=schema))
 
 
-def read(path: Path) -> Iterator[FileLabel]:
-    for number, row in enumerate(_rows(path), start=1):
-        yield FileLabel(f"{path}: row {number}", *(row.get(name) for name in READ))
+def read(path: Path, columns: Sequence[str] = READ) -> Iterator[FileLabel]:
+    for number, row in enumerate(_rows(path, columns), start=1):
+        yield FileLabel(f"{path}: row {number}", *(row.get(name) for name in columns))
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def _rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     require("pyarrow", extra="report")
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -39,8 +41,8 @@ def _rows(path: Path) -> Iterator[Row]:
     try:
         with pq.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            check_columns(path, names)
-            wanted = [name for name in READ if name in names]
+            check_columns(path, names, columns)
+            wanted = [name for name in columns if name in names]
             for batch in file.iter_batches(GROUP, columns=wanted):
                 yield from batch.to_pylist()
     except pa.ArrowException as error:

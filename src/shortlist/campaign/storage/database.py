@@ -39,12 +39,14 @@ class Kind:
 
     def create(self, path: Path, fill: Callable[[sa.Connection], None], *, mode: int = 0o666) -> None:
         """A new file, complete or not there at all. One process makes it at a time."""
-        # not durable: it is flushed whole, at the end
-        with replacing(path, mode=mode, alone=True) as fresh, connected(fresh, durable=False) as engine:
-            self.tables.create_all(engine)
-            with engine.begin() as c:
-                c.execute(self._meta.insert().values(key="schema_version", value=str(self.version)))
-                fill(c)
+        try:  # not durable: it is flushed whole, at the end
+            with replacing(path, mode=mode, alone=True) as fresh, connected(fresh, durable=False) as engine:
+                self.tables.create_all(engine)
+                with engine.begin() as c:
+                    c.execute(self._meta.insert().values(key="schema_version", value=str(self.version)))
+                    fill(c)
+        except sa.exc.OperationalError as error:
+            raise Unwritable(path, error) from None
 
     def check(self, path: Path) -> None:
         """Refuse what is no database of this kind, without touching it."""
@@ -92,7 +94,9 @@ class Kind:
                 version = c.execute(self._version).scalar()
         except (OSError, sa.exc.DatabaseError):
             return True
-        return not (version and version.isdecimal() and 0 < int(version) < self.version)
+        if not isinstance(version, str):  # nothing, or what somebody has put there
+            return True
+        return not (version.isdecimal() and 0 < int(version) < self.version)
 
 
 @contextmanager

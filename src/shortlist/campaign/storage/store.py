@@ -19,7 +19,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from shortlist.campaign.randomness import DRAWS
-from shortlist.campaign.storage.database import Kind, Unwritable, connect, damaged, opening
+from shortlist.campaign.storage.cells import wrong_cell
+from shortlist.campaign.storage.database import Kind, Unwritable, connect, connected, damaged, opening
 from shortlist.campaign.storage.schema import (
     HAS_ANSWER,
     IS_ANSWERED,
@@ -37,6 +38,7 @@ from shortlist.campaign.storage.schema import (
 from shortlist.types import NONE, Answer, AnswerKind, Purpose, Round, ShortlistError, Stages
 
 KIND = Kind("campaign", tables, SCHEMA_VERSION, LATER)
+MOST = 1_000_000  # classes, and so stages, that anybody can have
 _CORRECTION = answers.alias()
 _LIVE = ~sa.select(_CORRECTION.c.id).where(_CORRECTION.c.supersedes == answers.c.id).exists()
 
@@ -93,6 +95,7 @@ class AnswerRow:
     @property
     def path(self) -> tuple[int, ...]:
         """One entry per stage: NONE, or the class chosen."""
+        refuse_endless(self.misses)
         return (NONE,) * self.misses + (() if self.label is None else (self.label,))
 
 
@@ -279,8 +282,15 @@ def query_key(round: int) -> str:
     return f"query {round}"
 
 
+def refuse_endless(number: int) -> None:
+    """So many stages or classes were never written here; listing them would take all memory there is."""
+    if number > MOST:
+        raise ValueError(f"{number} stages or classes")
+
+
 def _question(row: Iterable[Any]) -> QuestionRow:
     id, round, item, purpose, classes, cuts, n_classes, exhaustive, rejected, state, wanted = row
+    refuse_endless(n_classes)
     listed = tuple(np.frombuffer(classes, "<i4").tolist())
     return QuestionRow(
         id, round, item, purpose, listed, tuple(cuts), n_classes, exhaustive, tuple(rejected), state, wanted
@@ -428,8 +438,14 @@ class Store(Reader):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
+        """Close it; what went wrong inside `with` because of a cell that was changed by hand is said so."""
         self.close()
+        if isinstance(error, Exception) and not isinstance(error, ShortlistError):
+            with connected(self.path, read_only=True) as engine:
+                wrong = wrong_cell(engine)
+            if wrong is not None:
+                raise damaged(self.path, wrong) from error
 
     @classmethod
     def create(cls, path: Path, keys: Sequence[str], names: Sequence[str], config: dict[str, Any]) -> Store:

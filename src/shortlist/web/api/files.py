@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 else:
     FormatName = Literal[tuple(FORMATS)]  # the API refuses other names, and its description lists these
 READ = 1 << 20  # bytes at a time
+SHOWN = 10  # rows that were left out
 ANY = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 
 
@@ -44,18 +45,23 @@ def taken_out(
     format: FormatName = "csv",
     all: Annotated[bool, Query(description="also items without a label")] = False,
     answers: Annotated[bool, Query(description="every single answer instead, also those taken back")] = False,
+    as_given: Annotated[bool, Query(description="the owner's table again, with the labels behind")] = False,
 ) -> StreamingResponse:
     """A file of labels and how each came about. The same answers always give the same file."""
-    if all and answers:
-        raise HTTPException(400, "export: all or answers, not both")
+    if all + answers + as_given > 1:
+        raise HTTPException(400, "export: all, answers or as_given, not two of them")
     campaign = service_of(request).campaign
+    dataset: Any = campaign.settings.dataset
+    if as_given and not hasattr(dataset, "as_given"):
+        raise HTTPException(400, "export: the items of this campaign are no rows of a table")
     what: What = "all" if all else "answers" if answers else "labels"
     ending = FORMATS[format].ending
     with tempfile.TemporaryDirectory() as made:
         target = Path(made) / f"{what}{ending}"
         with _without_folder(made):
-            describe = by_dataset(campaign.settings.dataset)
-            export(campaign.folder.path, target, format=format, what=what, describe=describe)
+            given = dataset.as_given() if as_given else None
+            describe = by_dataset(dataset)
+            export(campaign.folder.path, target, format=format, what=what, describe=describe, given=given)
         written = target.open("rb")  # it is read to its end though its name is gone
     today = datetime.now(UTC).strftime("%Y-%m-%d")
     name = f'attachment; filename="{what}-{today}{ending}"'
@@ -91,7 +97,7 @@ async def brought_in(
         with _without_folder(made):
             done = await asyncio.to_thread(_imported, service, path, format, overwrite, skip_unknown)
     await service.recount()
-    return asdict(done)
+    return {**asdict(done), "refused": [line.replace(f"{made}/", "") for line in done.refused[:SHOWN]]}
 
 
 def _imported(service: LabellingService, path: Path, format: str, overwrite: bool, skip_unknown: bool) -> Imported:

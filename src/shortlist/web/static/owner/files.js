@@ -81,5 +81,5 @@ const OUTCOMES = {
 
 function outcome(done) {
   const lines = Object.entries(OUTCOMES).filter(([name]) => done?.[name]).map(([name, words]) => words(done[name]));
-  return lines.length ? lines : ["There was no label in it."];
+  return lines.length ? [...lines, ...(done.refused ?? [])] : ["There was no label in it."];
 }

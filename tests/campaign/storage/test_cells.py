@@ -1,0 +1,94 @@
+"""Cells that a hand has changed: a sentence that says which, or no difference, and never a traceback."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from shortlist import measures
+from shortlist.campaign.formats.export import export
+from shortlist.campaign.formats.format import FileLabel
+from shortlist.campaign.formats.import_ import import_labels
+from shortlist.campaign.storage.cells import wrong_cell
+from shortlist.campaign.storage.store import Store
+from shortlist.types import ShortlistError
+from tests.campaign.toys import campaign, data, run
+from tests.cases import in_turn
+
+DATA = data()
+CHANGES = [  # table, change, and what is said of it: "" where nothing that is read here needs the cell
+    ("answers", "label = 999", "answers: label is 999"),
+    ("answers", "label = 'cat'", "answers: label is 'cat'"),
+    ("answers", "item = 999", "answers: item is 999"),
+    ("answers", "kind = 'maybe'", ""),
+    ("answers", "cost = 'dear'", "answers: cost is 'dear'"),
+    ("answers", "stage_seconds = '[1,'", "answers: stage_seconds is '[1,'"),
+    ("answers", "stage_seconds = '{}'", ""),
+    ("answers", "person = x'ff'", ""),
+    ("answers", "person = cast(x'ff' as text)", "Could not decode to UTF-8"),
+    ("answers", "misses = 2147483648", "answers: misses is 2147483648"),
+    ("questions", "n_classes = 2147483648", "questions: n_classes is 2147483648"),
+    ("rounds", "number = 2147483648 where number = (select max(number) from rounds)", ""),
+    ("questions", "classes = x'0102'", r"questions: classes is b'\x01\x02'"),
+    ("questions", "cuts = 'many'", "questions: cuts is 'many'"),
+    ("questions", "cuts = '[0.5]'", "questions: cuts is '[0.5]'"),
+    ("questions", "rejected = '7'", "questions: rejected is 7"),
+    ("questions", "n_classes = 'all'", "questions: n_classes is 'all'"),
+    ("rounds", "result = '{\"cost\": 1}'", "rounds: result is '{\"cost\": 1}'"),
+    ("rounds", "result = 'x'", "rounds: result is 'x'"),
+    ("rounds", "alpha = 'small'", ""),
+    ("rounds", "state = 'odd'", ""),
+    ("meta", "value = '{' where key = 'config'", "its configuration cannot be read"),
+    ("meta", "value = 'many' where key = 'draws'", ""),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    run(tmp_path / "run", DATA)
+    return tmp_path / "run"
+
+
+def test_a_campaign_as_it_is_written_has_no_wrong_cell(folder: Path) -> None:
+    with Store(folder / "campaign.db", read_only=True) as store:
+        assert wrong_cell(store.engine) is None
+
+
+def readers(folder: Path) -> list[Callable[[], object]]:
+    label = FileLabel("row 2", DATA.keys[0], DATA.classes[0])
+
+    def open_it() -> object:
+        with campaign(folder, DATA) as going:
+            return going.finished_rounds(), going.labels(), going.open_questions()
+
+    return [
+        lambda: export(folder, folder.parent / "x.csv", what="all"),
+        lambda: export(folder, folder.parent / "x.jsonl", what="answers"),
+        lambda: measures.read(folder),
+        lambda: measures.labels(folder),
+        lambda: import_labels(folder, [label]),
+        open_it,
+    ]
+
+
+@in_turn(("table", "change", "told"), CHANGES)
+def test_a_changed_cell_is_named(folder: Path, table: str, change: str, told: str) -> None:
+    database = folder / "campaign.db"
+    before, said = database.read_bytes(), []
+    with closing(sqlite3.connect(database)) as c, c:
+        c.execute(f"UPDATE {table} SET {change}")
+    for reader in readers(folder):
+        try:
+            reader()
+        except ShortlistError as error:
+            said.append(str(error))
+    with closing(sqlite3.connect(database)) as c:
+        c.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.write_bytes(before)
+    assert all(str(database) in sentence or str(folder) in sentence for sentence in said)
+    assert not told or any(told in sentence for sentence in said), said or "nobody noticed"
+    assert not list(folder.parent.rglob("*.new"))
