@@ -63,16 +63,13 @@ def sweep(listed: Sequence[Job], *, data: Path | None, workers: int, console: Co
 def run_job(job: Job, builder: Builder, tell: Callable[[News], None]) -> None:
     """Run one campaign to its end."""
     campaign, annotator = builder.campaign(job, watch=tell)
-    try:
-        with campaign.folder.alone():
-            if campaign.ending is None:
-                note_start(job, len(campaign.finished_rounds()), campaign.settings.model)
-            for finished in campaign.run(annotator):
-                tell(finished)
-            note_truth(job.folder, campaign.settings.dataset, annotator.labels)
+    with campaign, campaign.folder.alone():
+        if campaign.ending is None:
+            note_start(job, len(campaign.finished_rounds()), campaign.settings.model)
+        for finished in campaign.run(annotator):
+            tell(finished)
+        note_truth(job.folder, campaign.settings.dataset, annotator.labels)
         tell(campaign.ending or "waiting for answers")
-    finally:
-        campaign.close()
 
 
 # --- several at a time -----------------------------------------------------------------------------------------
