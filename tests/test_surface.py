@@ -91,7 +91,7 @@ def test_a_plan_is_cut_read_and_shown(backend: Backend) -> None:
         assert host(plan[position].order).tolist() == host(plan.order)[[position]].tolist()
     with pytest.raises(IndexError):
         plan[30]
-    assert [len(classes) for classes in CandidateSet().plan(backend(PROBS)).sets] == [4] * 30
+    assert [len(classes) for classes in CandidateSet().restored(None).plan(backend(PROBS)).sets] == [4] * 30
 
 
 def test_a_name_stands_for_a_score_and_for_a_cost() -> None:

@@ -131,7 +131,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         asked_in = {number: view.asked(number) for number in finished[1:]}
     paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
     result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None)] if finished else []
-    current, before = query, None
+    current, before = query.restored(query.state), None
     for number in finished[1:]:
         asked = asked_in[number]
         early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
