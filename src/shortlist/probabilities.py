@@ -90,7 +90,7 @@ def check_matrix(probs: Array, name: str = "probs") -> Array:
     if not is_array_api_obj(probs) or probs.ndim != 2 or probs.shape[1] < 1:
         raise ShortlistError(f"{name}: need a matrix (items, classes), got {_shape(probs)}")
     if not array_namespace(probs).isdtype(probs.dtype, "real floating"):
-        raise ShortlistError(f"{name}: need floating point numbers, got {probs.dtype}")
+        raise ShortlistError(f"{name}: need floating point numbers, got {probs.dtype}; give {name}.astype(float)")
     return probs
 
 
@@ -115,9 +115,10 @@ def check_labels(labels: Array, n: int, n_classes: int, name: str = "labels") ->
         raise ShortlistError(f"{name}: need {n} labels, one per row of the probabilities, got {_shape(labels)}")
     xp = array_namespace(labels)
     if not xp.isdtype(labels.dtype, "integral"):
-        named = "; of class names give the columns: [classes.index(label) for label in labels]"
-        got = f"{labels.dtype}{'' if xp.isdtype(labels.dtype, 'numeric') else named}"
-        raise ShortlistError(f"{name}: need whole numbers from 0 to {n_classes - 1}, got {got}")
+        how = "of class names give the columns: [classes.index(label) for label in labels]"
+        if xp.isdtype(labels.dtype, ("numeric", "bool")):
+            how = f"leave out rows without a label, and give {name}.astype(int)"
+        raise ShortlistError(f"{name}: need whole numbers from 0 to {n_classes - 1}, got {labels.dtype}; {how}")
     wrong = (labels < 0) | (labels >= n_classes)
     if n and bool(xp.any(wrong)):
         row = first_true(wrong)

@@ -220,7 +220,9 @@ class Scored(Method):
         if is_array_api_obj(gains) and tuple(gains.shape) == wanted:
             return gains
         got = f"an array of shape {tuple(gains.shape)}" if is_array_api_obj(gains) else type(gains).__name__
-        raise ShortlistError(f"{self.name}: gains has to give one number an item, an array of shape {wanted}, got {got}")
+        raise ShortlistError(
+            f"{self.name}: gains has to give one number an item, an array of shape {wanted}, got {got}"
+        )
 
     def _at_least_0(self, gains: Array) -> Array:
         """The gains, if none is below 0 but by rounding."""
@@ -229,7 +231,9 @@ class Scored(Method):
             return gains
         if bool(xp.any(gains < -ROUNDING)):
             row = first_true(gains < -ROUNDING)
-            raise ShortlistError(f"{self.name}: gains have to be at least 0, and item {row} has {float(gains[row]):.6g}")
+            raise ShortlistError(
+                f"{self.name}: gains have to be at least 0, and item {row} has {float(gains[row]):.6g}"
+            )
         return xp.clip(gains, 0.0, None)
 
     def _finite(self, worth: Array) -> Array:
@@ -319,7 +323,11 @@ def as_pool(pool: Any, arrays: Mapping[str, Any]) -> Pool:
     listed = isinstance(record.probs, list | tuple)  # batches, or else an array
     is_stream = listed and (not record.probs or isinstance(record.probs[0], Predictions))
     given["probs"] = None if is_stream else record.probs
-    return replace(record, **{name: as_array(values, name) for name, values in given.items() if values is not None})
+    made = {name: as_array(values, name) for name, values in given.items() if values is not None}
+    for name in made:  # tensors beside NumPy arrays: all as the probabilities are, or labelled rows as the others
+        beside = made.get("probs"), made.get(name.removeprefix("labelled_"))
+        made[name] = next((_like(made[name], other) for other in beside if is_array_api_obj(other)), made[name])
+    return replace(record, **made)
 
 
 def best(worth: Array, n: int) -> Ints:
@@ -368,8 +376,8 @@ def _settled(value: Value, prices: Array | None, name: str, size: int) -> Array 
 
 
 def _like(price: Array, gains: Array) -> Array:
-    """Prices as an array of the gains' own kind, on the same device."""
+    """Prices, or others, as an array of the gains' own kind, on the same device."""
     xp = array_namespace(gains)
-    if is_array_api_obj(price) and array_namespace(price) is xp and device(price) == device(gains):
+    if not is_array_api_obj(price) or (array_namespace(price) is xp and device(price) == device(gains)):
         return price
     return xp.asarray(to_numpy(price), device=device(gains))

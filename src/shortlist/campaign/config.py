@@ -89,13 +89,19 @@ def _is_setting(value: Any) -> bool:
 def _named(part: Any) -> dict[str, Any]:
     """The name by which a recipe finds a part of one's own, and what its author calls it, for reports."""
     kind = type(part)
-    if kind.__module__.partition(".")[0] == "shortlist":
+    if _is_ours(kind):
         return {}
     found = {"name": kind.recipe_name} if "recipe_name" in vars(kind) else {}
     if hasattr(kind, "select") or hasattr(kind, "plan"):
-        told = {"short": getattr(kind, "short", "") or kind.__name__, "about": getattr(kind, "about", "")}
+        own = [vars(cls) for cls in kind.__mro__ if not _is_ours(cls)]
+        told = {key: next((table[key] for table in own if key in table), "") for key in ("short", "about")}
+        told["short"] = told["short"] or kind.__name__
         found["called"] = {key: text for key, text in told.items() if isinstance(text, str) and text}
     return found
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "shortlist"
 
 
 def without_names(config: Any) -> Any:

@@ -72,7 +72,9 @@ class CandidateSet:
             raise ShortlistError(f"candidate_set: n_cal must be at least 1, got {self.n_cal}")
         if self.alpha is not None and not 0 <= self.alpha < 1:
             percent = "; 0.05 stands for lists that hold the answer 95 times in 100" if self.alpha >= 1 else ""
-            raise ShortlistError(f"candidate_set: alpha must be from 0 to 1, 1 itself left out, got {self.alpha}{percent}")
+            raise ShortlistError(
+                f"candidate_set: alpha must be from 0 to 1, 1 itself left out, got {self.alpha}{percent}"
+            )
         if self.search not in ("exact", "grid"):
             raise ShortlistError(f"candidate_set: search must be exact or grid, got {self.search!r}")
         if self.quantile not in ("plain", "corrected", "authors"):
