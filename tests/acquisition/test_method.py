@@ -5,6 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -198,7 +199,8 @@ def test_gains_may_be_a_list_and_a_hair_below_0() -> None:
 def test_a_seed_stands_for_its_generator(backend: Backend) -> None:
     probs = backend(softmax(30, 4))
     usual = Random().select(probs, n=9, rng=np.random.default_rng(3)).tolist()
-    assert [Random().select(probs, n=9, rng=seed).tolist() for seed in (3, np.int64(3))] == [usual, usual]
+    seeds: list[Any] = [3, np.int64(3)]
+    assert [Random().select(probs, n=9, rng=seed).tolist() for seed in seeds] == [usual, usual]
     for wrong in (None, "3", -1, True):
         with pytest.raises(ShortlistError, match=r"^rng: need np\.random\.default_rng\(seed\), or a whole number"):
             Random().select(probs, n=9, rng=wrong)  # type: ignore[arg-type]

@@ -192,7 +192,7 @@ def test_predictions_plans_and_prices_of_ones_own_are_looked_at(tmp_path: Path) 
         def price(self, probs: Any) -> Any:
             return np.asarray(probs.probs if isinstance(probs, Predictions) else probs)
 
-    for changed, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         (
             {"model": Bare()},
             r"^model: predict has to give batches of Predictions\(probs\), got an array of shape \(3,\)",
@@ -200,7 +200,8 @@ def test_predictions_plans_and_prices_of_ones_own_are_looked_at(tmp_path: Path) 
         ({"query": Short(2)}, r"^Short: plan has to give a Plan of 10 items .*, got one of 9"),
         ({"query": Unplanned(2)}, r"^Unplanned: plan has to give a Plan of 10 items .*, got list"),
         ({"query": Priced(2)}, r"^Priced: price has to give one number an item, .* \(10,\), got shape \(10, 3\)"),
-    ]:
+    ]
+    for changed, message in cases:
         folder = tmp_path / message[1:5].strip()
         with pytest.raises(ShortlistError, match=message):
             finish(folder, acquisition=Entropy(), **changed)

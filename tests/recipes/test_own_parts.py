@@ -97,6 +97,14 @@ def test_parts_in_a_file_beside_the_recipe_run_go_on_and_are_called_what_their_a
     assert [measures.read(folder) for folder in folders] == before
 
 
+def test_the_command_line_trusts_a_recipe_where_it_says_so(recipe: Path, shortlist: Command) -> None:
+    done = shortlist("run", recipe, "--only", "Gini", "--no-report", "--trust-code", "--out", "runs")
+    assert done.code == 0, done.err
+    assert "Asked+Gini^2" in done.out
+    again = shortlist("run", recipe, "--only", "Gini", "--no-report", "--out", "runs")  # trusted once is not for ever
+    assert "say so with --trust-code" in again.err
+
+
 def test_a_campaigns_own_settings_build_its_parts_again(recipe: Path) -> None:
     (folder, _) = run(recipe, code=recipe.parent)
     again = read_recipe(folder / "campaign.toml")

@@ -94,7 +94,15 @@ class CandidateSet:
         return CalibratedSet(self, float(state["alpha"]), float(state["threshold"]))
 
     def calibrate(self, probs: Array, labels: Array) -> CalibratedSet:
-        """The query with the threshold that labelled probabilities call for.
+        """A new query with the threshold that labelled probabilities call for: use what comes back.
+
+        Parameters
+        ----------
+        probs : (n, L) of items that the model has not learnt from; rows sum to 1.
+        labels : (n,) the true class of each, as a column of `probs`, from 0.
+
+        The new query's `alpha` is a share from 0 to 1; its `threshold` is on the scale of the score, for LAC a
+        probability.
 
         >>> CandidateSet(alpha=0).calibrate([[0.75, 0.25], [0.5, 0.5]], [0, 1]).state
         {'alpha': 0, 'threshold': 0.0}
@@ -115,7 +123,7 @@ class CandidateSet:
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
-        """(n,) what asking about each item costs conventionally.
+        """(n,) what asking about each item costs conventionally, in the unit of `cost`: with `Bits`, log2(L) bits.
 
         >>> CandidateSet().price([[0.7, 0.1, 0.1, 0.1]])
         array([2.])
@@ -168,6 +176,16 @@ class CalibratedSet:
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
+        """(n,) what each item's answer is expected to cost, in the unit of `cost`: its list, and with probability
+        alpha the other classes after it (eq. 6).
+
+        Parameters
+        ----------
+        probs : (n, L), rows sum to 1; or a batch, whose rows are not looked at again.
+
+        >>> CandidateSet().restored({"alpha": 0.1, "threshold": 0.3}).price([[0.7, 0.1, 0.1, 0.1]]).round(3)  # bits
+        array([1.158])
+        """
         if not self.threshold:
             return self.query.price(probs)
         batch = as_batch(probs)
@@ -179,6 +197,11 @@ class CalibratedSet:
         return array_namespace(table).take(table, sizes)
 
     def plan(self, probs: Array) -> Plan:
+        """For each item (n, L) the classes whose conformity reaches `threshold`, then the others after "None".
+
+        >>> CandidateSet().restored({"alpha": 0.1, "threshold": 0.3}).plan([[0.6, 0.3, 0.1], [0.3, 0.3, 0.4]]).sizes
+        array([2, 3])
+        """
         probs = check_probs(probs)
         if not self.threshold:
             return Conventional(self.cost).plan(probs)

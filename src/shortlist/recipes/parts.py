@@ -58,7 +58,7 @@ def build(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None 
     settings = {"name": table} if isinstance(table, str) else dict(table)
     name = settings.pop("name", None)
     settings.pop("called", None)  # in a campaign's own settings: for its reports
-    part = own_class(name, f"{at}.name", code) if ":" in str(name) else part_class(kind, str(name))
+    part = own_class(str(name), f"{at}.name", code) if ":" in str(name) else part_class(kind, str(name))
     if part is None:
         raise ShortlistError(f"{at}.name: {name!r} is none of {', '.join(sorted(names(kind)))}")
     for key, value in settings.items():

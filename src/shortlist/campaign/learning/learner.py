@@ -156,6 +156,7 @@ class _Read:
 
     def __iter__(self) -> Iterator[Predictions]:
         start = 0
+        batch: Any  # a model of one's own may give anything
         for batch in self.stream:
             if not isinstance(batch, Predictions):
                 got = f"an array of shape {batch.shape}" if hasattr(batch, "shape") else type(batch).__name__
