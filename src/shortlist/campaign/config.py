@@ -45,7 +45,7 @@ def describe(part: Any) -> Any:
     if isinstance(part, list | tuple):
         return [describe(v) for v in part]
     if isinstance(part, set | frozenset):
-        return sorted(map(str, part))
+        return {"name": f"builtins.{type(part).__name__}", "members": sorted(map(str, part))}
     if isinstance(part, np.ndarray):
         return {"name": "numpy.ndarray", "digest": digest(part)}
     return {**_settings(part), **_named(part)}
@@ -69,6 +69,8 @@ def _settings(part: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(part):
         shown = {f.name: getattr(part, f.name) for f in dataclasses.fields(part) if f.repr}
         return {"name": snake(type(part).__name__), **describe(shown)}
+    if hasattr(part, "state_dict"):  # a network in memory, of which training changes what there is to see
+        return {"name": name}
     attributes = part.get_params(deep=False) if hasattr(part, "get_params") else getattr(part, "__dict__", {})
     public = {key: value for key, value in attributes.items() if not (key.startswith("_") or key.endswith("_"))}
     return {"name": name, **describe({key: value for key, value in public.items() if _is_setting(value)})}
@@ -120,7 +122,7 @@ def first_difference(old: Any, new: Any, at: str = "") -> str | None:
     if isinstance(old, dict) and isinstance(new, dict):
         if old.keys() == {"name"} and "." in str(old["name"]) and new.get("name") == old["name"]:
             return None  # a part of one's own, of which earlier versions wrote down nothing else
-        for key in [*old, *(k for k in new if k not in old)]:
+        for key in [*old, *(k for k in new if k not in old and k != "name")]:
             difference = first_difference(old.get(key), new.get(key), f"{at}.{key}" if at else key)
             if difference:
                 return difference
