@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from shortlist import measures
@@ -93,7 +94,23 @@ def test_accuracy_per_cost() -> None:
 def test_coverage_counts_lists_that_were_answered(tmp_path: Path) -> None:
     truth = {key: DATA.classes[c] for key, c in zip(DATA.keys, DATA.labels, strict=True)}
     rounds = run(tmp_path, DATA, ahead=4)
-    assert measures.coverages(tmp_path, truth) == pytest.approx({r.number: r.coverage for r in rounds[1:]})
+    covered = {r.number: r.coverage for r in rounds if r.lists}
+    assert len(covered) >= 2
+    assert measures.coverages(tmp_path, truth) == pytest.approx(covered)
     with Store(tmp_path / "campaign.db", read_only=True) as store:
         assert all(q.state == "open" for q in store.questions())
-    assert list(measures.coverages(tmp_path, dict.fromkeys(truth, "no such class"))) == [2, 3, 4]
+    assert measures.coverages(tmp_path, dict.fromkeys(truth, "no such class")) == dict.fromkeys(covered, 0.0)
+
+
+def test_lists_are_counted_in_one_way_everywhere(tmp_path: Path) -> None:
+    """Short lists, how many of them held the answer, and items asked with all classes, beside the questions."""
+    rounds = run(tmp_path, DATA, ahead=4)
+    recharged = measures.recharge(tmp_path, CandidateSet(n_cal=3))
+    with Store(tmp_path / "campaign.db", read_only=True) as store:
+        asked = [(store.questions_by_id([a.question])[a.question], a) for a in store.answers()]
+    for own, other in zip(rounds, recharged, strict=True):
+        outside = [(q, a) for q, a in asked if q.round == own.number and q.purpose != "calibration"]
+        held = [a.label in q.shortlist for q, a in outside if q.shortlist is not None]
+        assert (own.lists, own.full) == (len(held), len(outside) - len(held)) == (other.lists, other.full)
+        assert own.coverage == (pytest.approx(100 * np.mean(held)) if held else None) == other.coverage
+    assert any(own.lists and own.full for own in rounds)

@@ -61,7 +61,7 @@ def test_lists_and_frames_are_taken_wherever_an_array_is(name: str) -> None:
         assert picks[0] == picks[1]
     data = Arrays(frame(PROBS), column(LABELS), features=frame(PROBS))
     assert (data.inputs == PROBS).all()
-    assert data.labels.tolist() == LABELS.tolist() == Simulated(column(LABELS)).labels.tolist()
+    assert data.labels.tolist() == LABELS.tolist() == Simulated(column(LABELS)).labels[0].tolist()
 
 
 def test_rows_that_make_no_array_are_refused() -> None:

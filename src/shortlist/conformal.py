@@ -207,6 +207,6 @@ def _cheapest(conformity: Array, labels: Array, thresholds: Array, cost: CostMod
 
 
 def miss_share(truths: Array, threshold: float) -> float:
-    """α*: the share of the calibration set whose label is not in its list."""
+    """The share of items whose label is not in their list: α* of a calibration set."""
     xp = array_namespace(truths)
     return float(xp.count_nonzero(truths < threshold)) / int(truths.shape[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,16 +90,15 @@ def labels(folder: str | Path) -> dict[str, str]:
 
 
 def coverages(folder: str | Path, truth: Mapping[str, str]) -> dict[int, float]:
-    """By round, % of shortlists outside D_cal that held the *true* class, where it is known: differs under label
-    noise."""
+    """By round, % of the lists outside D_cal that were short of all classes and held the *true* class, where it is
+    known: differs under label noise."""
     with View.of(folder) as view:
         keys, class_at = view.keys(), {name: i for i, name in enumerate(view.class_names())}
         shown = view.questions(questions.c.purpose.in_(["query", "ahead"]), IS_ANSWERED)
     held: dict[int, list[bool]] = defaultdict(list)
     for q in shown:
-        if keys[q.item] in truth:
-            cls = class_at.get(truth[keys[q.item]], -1)
-            held[q.round].append(q.shortlist is None or cls in q.shortlist)
+        if keys[q.item] in truth and q.shortlist is not None:
+            held[q.round].append(class_at.get(truth[keys[q.item]], -1) in q.shortlist)
     return {round: 100 * float(np.mean(those)) for round, those in held.items()}
 
 
@@ -113,8 +112,10 @@ class Recharged:
     number: int
     cost: float  # so far
     relative_cost: float  # %
-    coverage: float | None  # %, of lists outside D_cal that hold the label
+    coverage: float | None  # %, of the lists outside D_cal that are short of all classes: hold the label
     mean_set_size: float | None
+    lists: int  # outside D_cal, short of all classes
+    full: int  # items outside D_cal asked with all classes
 
 
 def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]:
@@ -135,20 +136,22 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         whole = view.n_items() * conventional_item_cost(len(view.class_names()), query.cost)
         asked_in = {number: view.asked(number) for number in finished[1:]}
     paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
-    result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None)] if finished else []
+    result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None, 0, len(first))] if finished else []
     current, before = query.restored(query.state), None
     for number in finished[1:]:
         asked = asked_in[number]
         early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
-        in_cal = draws.calibration(number, len(asked.items), query.n_cal, len(ahead[number]), budget)
+        in_cal = draws.calibration(number, asked.items, query.n_cal, len(ahead[number]), budget)
         cal = _lists(current, asked.items[in_cal], asked.probs[in_cal], known)
         if len(cal.truth):
             current = query.calibrate(cal.probs, cal.truth)
         rest = _lists(current, asked.items[~in_cal], asked.probs[~in_cal], known)
         paid += [math.fsum(lists.costs) for lists in (early, cal, rest)]  # the lines of the ledger
         total = math.fsum(paid)
-        held, sizes = _mean([*early.held, *rest.held]), _mean([*early.sizes, *rest.sizes])
-        result.append(Recharged(number, total, 100 * total / whole, None if held is None else 100 * held, sizes))
+        held, sizes = [*early.held, *rest.held], [*early.sizes, *rest.sizes]
+        share = 100 * float(np.mean(held)) if held else None
+        size, full = float(np.mean(sizes)) if sizes else None, len(sizes) - len(held)
+        result.append(Recharged(number, total, 100 * total / whole, share, size, len(held), full))
         before = asked
     return result
 
@@ -160,7 +163,7 @@ class _Lists:
     probs: Any  # (n, L)
     truth: Ints  # (n,)
     costs: list[float]
-    held: list[bool]
+    held: list[bool]  # by those that are short of all classes
     sizes: list[int]
 
 
@@ -169,7 +172,7 @@ def _lists(query: Any, items: Ints, probs: Any, labels: Mapping[int, int]) -> _L
     known = (truth >= 0) & (truth < probs.shape[1])  # a class may have been added since
     probs, truth = probs[known], truth[known]
     plan = query.plan(probs, truth) if isinstance(query, Oracle) else query.plan(probs)
-    costs, held = plan.charge(truth, query.cost), plan.holds(truth)
+    costs, held = plan.charge(truth, query.cost), plan.holds(truth)[plan.sizes < plan.n_classes]
     return _Lists(probs, truth, costs.tolist(), held.tolist(), plan.sizes.tolist())
 
 
@@ -182,7 +185,3 @@ def _early_lists(
         return _lists(query, before.ahead_items[which], before.ahead_probs[which], labels)
     listed = np.asarray(sorted(items), np.int64)
     return _lists(Conventional(query.cost), listed, np.full((len(listed), n_classes), 1 / n_classes), labels)
-
-
-def _mean(numbers: Sequence[float]) -> float | None:
-    return float(np.mean(numbers)) if numbers else None

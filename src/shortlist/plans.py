@@ -90,7 +90,7 @@ class Plan:
     ----------
     probs : (n, L) what the order is made of; not to be written to afterwards.
     cuts : (n, S), S at least 1: one stage ends here and the next begins; L stands for "no cut".
-    reach : (n, S) the probability, from 0 to 1, that the stage after this cut is asked: alpha for a candidate set.
+    reach : (n, S) the probability, from 0 to 1, that the stage after this cut is asked: that a list misses.
     member : (n, L) the classes before the only cut; None: the most probable ones.
     exhaustive : False: nothing is asked after the last cut; a miss leaves a partial label.
     none_option : False: "None of the above" is not offered (an oracle's list always holds the truth).

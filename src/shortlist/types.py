@@ -244,6 +244,7 @@ class Question(Stages):
     n_classes: int
     exhaustive: bool = True
     rejected: tuple[int, ...] = ()
+    wanted: int = 1  # how many people are to answer it
 
 
 @dataclass(frozen=True)
@@ -272,6 +273,11 @@ class Answer:
 
 
 class Annotator(Protocol):
+    """Who answers.
+
+    One with a method `decide`, of the same form, is also asked for the owner's last word on what people differ about.
+    """
+
     def answer(self, questions: Sequence[Question]) -> Iterator[Answer]: ...
 
 
@@ -295,8 +301,10 @@ class Round:
     alpha: float | None
     threshold: float | None
     mean_set_size: float | None  # outside D_cal, empty sets count L
-    coverage: float | None  # %, of shortlists outside D_cal that held the answer
+    coverage: float | None  # %, of the lists outside D_cal that were short of all classes: held the answer
     seconds: float
+    lists: int | None = None  # questions outside D_cal answered from a list short of all classes
+    full: int | None = None  # those answered from all classes at once: empty lists among them
 
 
 class CostModel(Hashable, Protocol):

@@ -58,6 +58,12 @@ def test_the_first_centre_has_the_largest_norm() -> None:
     for seed in range(5):
         first = Badge().select(probs, embeddings=h, n=1, rng=np.random.default_rng(seed))
         assert first[0] == (materialised(probs, h) ** 2).sum(axis=1).argmax()
+        price = np.random.default_rng(seed).uniform(1, 9, 50)  # which has no say in it, as with the authors
+        for scale in ("sum", "max"):
+            cheap = CostAware(Badge(scale=scale)).select(
+                probs, embeddings=h, price=price, n=1, rng=np.random.default_rng(seed)
+            )
+            assert cheap[0] == first[0]
 
 
 @pytest.mark.parametrize(("scale", "costly"), half_of(["sum", "max"], [False, True]))
@@ -67,7 +73,7 @@ def test_the_second_is_drawn_with_the_papers_weight(scale: str, costly: bool) ->
     g = materialised(probs, h)
     norms = (g**2).sum(axis=1)
     gain = norms / (norms.sum() if scale == "sum" else norms.max())
-    first = int(((1 + gain) ** d / price).argmax()) if costly else int(norms.argmax())
+    first = int(norms.argmax())  # whatever it costs
     squared = ((g - g[first]) ** 2).sum(axis=1)
     gain = squared / (squared.sum() if scale == "sum" else squared.max())
     weight = (1 + gain) ** d / price if costly else gain

@@ -28,7 +28,7 @@ def test_nested_lists_and_a_last_stage_of_one_class() -> None:
     assert [next(Simulated([label]).answer([nested])).path for label in (2, 1, 3)] == [(2,), (NONE, 1), (NONE, NONE, 3)]
 
 
-@pytest.mark.parametrize("labels", [[0.5], [[1]], ["a"], [True]])
+@pytest.mark.parametrize("labels", [[0.5], [[[1]]], 1, ["a"], [True]])
 def test_labels_must_be_whole_numbers(labels: Any) -> None:
     with pytest.raises(ShortlistError, match="simulated: labels must be whole numbers"):
         Simulated(labels)

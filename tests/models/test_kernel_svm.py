@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -304,3 +306,34 @@ def test_r52_reaches_93_percent() -> None:
     probs = all_probs(fitted(data, labelled(data, items, 52), gamma=1.0).predict_test())
     assert accuracy(probs, data.test_labels) >= 0.93
     assert log_loss(probs, data.test_labels) < 0.35
+
+
+COUNT_BITS = """
+import sys
+import numpy as np
+from scipy import sparse
+from shortlist.models.kernel_svm import KernelSVM
+from shortlist.system.digests import digest
+from shortlist.types import Labelled
+
+rng = np.random.default_rng(0)
+present = rng.random((1500, 400)) < np.linspace(0.001, 0.4, 400)
+dense = np.abs(rng.standard_normal((1500, 400))).astype(np.float32) * present
+labels = dense[:, -12:].argmax(axis=1)
+for inputs in (dense, sparse.csr_matrix(dense)):
+    model = KernelSVM(C=10, gamma=0.05)
+    model.prepare(type("Data", (), dict(name="d", kind="features", inputs=inputs, test_inputs=None))())
+    model.fit(Labelled(np.arange(300), labels[:300], n_classes=12), rng=np.random.default_rng(1))
+    print(digest(model._train.kernel), digest(np.concatenate([b.probs for b in model.predict(np.arange(1500))])))
+"""
+
+
+def test_the_same_bits_on_any_number_of_blas_threads() -> None:
+    def bits(threads: int) -> str:
+        count = {name: str(threads) for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        command = [sys.executable, "-c", COUNT_BITS]
+        return subprocess.run(command, env=os.environ | count, capture_output=True, text=True, check=True).stdout
+
+    one = bits(1)
+    assert len(one.split()) == 4
+    assert bits(2) == one

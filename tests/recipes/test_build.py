@@ -20,19 +20,19 @@ ENCODER = {"name": "simclr", "width": 4, "epochs": 1, "batch": 20}
 def test_noise_comes_from_the_seed_and_a_crowd_from_a_file(tmp_path: Path) -> None:
     dataset = Arrays(np.zeros((1000, 2)), np.arange(1000) % 10)
     noisy = parse_recipe({**ONE, "annotator": {"noise": 0.2}}, "here")
-    first, again, other = (Builder().answers(noisy, dataset, seed) for seed in (0, 0, 1))
+    first, again, other = (Builder().annotator(noisy, dataset, seed).labels[0] for seed in (0, 0, 1))
     assert 0.15 < np.mean(first != dataset.labels) < 0.25
     assert (first == again).all()
     assert (first != other).any()
     np.savez(tmp_path / "crowd.npz", worker=np.full(1000, 3))
     crowd = parse_recipe({**ONE, "annotator": {"labels": "crowd.npz:worker"}}, "here")
-    assert set(Builder(tmp_path).answers(crowd, dataset, 0)) == {3}
+    assert {*Builder(tmp_path).annotator(crowd, dataset, 0).labels[0]} == {3}
     missing = parse_recipe({**ONE, "annotator": {"labels": "crowd.npz:nobody"}}, "here")
     with pytest.raises(ShortlistError, match=r"annotator\.labels: .*crowd\.npz cannot be read"):
-        Builder(tmp_path).answers(missing, dataset, 0)
+        Builder(tmp_path).annotator(missing, dataset, 0)
     short = Arrays(np.zeros((10, 2)), np.arange(10))
     with pytest.raises(ShortlistError, match=r"annotator\.labels: 1000 labels for 10 items"):
-        Builder(tmp_path).answers(crowd, short, 0)
+        Builder(tmp_path).annotator(crowd, short, 0)
 
 
 def test_a_crowd_that_answered_about_all_items_answers_about_a_part_of_them(
@@ -44,28 +44,41 @@ def test_a_crowd_that_answered_about_all_items_answers_about_a_part_of_them(
     np.save(tmp_path / "crowd.npy", told)
     monkeypatch.setenv("SHORTLIST_DATA", str(tmp_path))  # the data folder of a command without --data
     crowd = parse_recipe({**ONE, "annotator": {"labels": "crowd.npy"}}, "here")
-    assert (Builder().answers(crowd, whole, 0) == told).all()
-    assert (Builder().answers(crowd, part, 0) == told[part.positions]).all()
+    assert (Builder().annotator(crowd, whole, 0).labels == told).all()
+    assert (Builder().annotator(crowd, part, 0).labels == told[part.positions]).all()
     for size in (len(part.positions) + 1, 399, 401, 1000):  # neither all items nor these
         np.save(tmp_path / "crowd.npy", np.resize(told, size))
         with pytest.raises(
             ShortlistError, match=rf"annotator\.labels: {size} labels for {len(part.positions)} items, of 400 in all"
         ):
-            Builder().answers(crowd, part, 0)
+            Builder().annotator(crowd, part, 0)
+
+
+def test_several_people_err_each_in_their_own_way() -> None:
+    dataset = Arrays(np.zeros((1000, 2)), np.arange(1000) % 10)
+    three = parse_recipe({**ONE, "annotator": {"noise": 0.2, "people": 3}, "overlap": {"answers": 3}}, "here")
+    annotator = Builder().annotator(three, dataset, seed=0)
+    wrong = annotator.labels != dataset.labels
+    assert wrong.shape == (3, 1000)
+    assert ((wrong.mean(axis=1) > 0.15) & (wrong.mean(axis=1) < 0.25)).all()
+    assert wrong.all(axis=0).mean() < 0.03  # 0.8% where they err apart, 20% where alike
+    few = parse_recipe({**ONE, "annotator": {"noise": 0.2, "people": 2}, "overlap": {"answers": 3}}, "here")
+    with pytest.raises(ShortlistError, match=r"annotator\.people: 2, and overlap\.answers wants 3 people; write"):
+        Builder().annotator(few, dataset, seed=0)
 
 
 def test_a_crowd_that_is_not_there_says_where_to_get_it(tmp_path: Path) -> None:
     dataset = Arrays(np.zeros((10, 2)), np.arange(10))
     known = parse_recipe({**ONE, "annotator": {"labels": "cifar100n/human_labels.npz:noisy"}}, "here")
     with pytest.raises(ShortlistError) as told:
-        Builder(tmp_path).answers(known, dataset, 0)
+        Builder(tmp_path).annotator(known, dataset, 0)
     for words in ("there is no cifar100n/human_labels.npz", "CIFAR-100N", "noisylabels.com", "CIFAR-100_human.pt"):
         assert words in str(told.value)
     for words in ("noisy_label", "np.savez(", "CC BY-NC 4.0", "--only noise=0.05"):
         assert words in str(told.value)
     other = parse_recipe({**ONE, "annotator": {"labels": "mine.npy"}}, "here")
     with pytest.raises(ShortlistError, match=r"annotator\.labels: there is no mine\.npy, neither from here nor in the"):
-        Builder(tmp_path).answers(other, dataset, 0)
+        Builder(tmp_path).annotator(other, dataset, 0)
 
 
 def test_one_bit_has_one_price_so_cost_aware_entropy_is_entropy() -> None:

@@ -123,6 +123,7 @@ class Campaign:
                 finished = self.finished_rounds()
                 yield from finished[yielded:]
                 yielded = len(finished)
+                self._settle(annotator)
                 if not self.advance() and not self._ask(annotator):
                     return
 
@@ -132,13 +133,21 @@ class Campaign:
         while waiting := self.view.open_questions(since=since, after=after, limit=CHUNK):
             self._say(waiting[0].round, "ask", f"{len(waiting)} questions")
             received: list[Answer] = []
+            said = {(answer.question, answer.person) for answer in self.view.answers_to(row.id for row in waiting)}
+            answers = annotator.answer([self.view.shown(row) for row in waiting])
             try:  # what was answered is written down, also when an annotator is interrupted in the middle
-                received.extend(annotator.answer([self.view.shown(row) for row in waiting]))
+                received.extend(answer for answer in answers if (answer.question, answer.person) not in said)
             finally:
                 self.record(received)
             heard += len(received)
             after = waiting[-1].id
         return heard > 0
+
+    def _settle(self, annotator: Annotator) -> None:
+        """Ask for the owner's word on what people differ about, once everybody has answered."""
+        waiting = self.view.open_questions(since=self._first_open_round(), limit=1)
+        if self.settings.overlap and hasattr(annotator, "decide") and not waiting:
+            self.record(annotator.decide([self.view.shown(row) for row in self.view.disputed_questions()]))
 
     def questions(self) -> list[Question]:
         """Work until answers are needed, and the questions that then are open; none when the campaign is over."""
@@ -312,7 +321,7 @@ class Campaign:
             keys=np.asarray([self.known.keys[i] for i in chosen[:n]], dtype=np.str_),
             items=chosen[:n],
             probs=probs[:n],
-            calibration=self.view.draws.calibration(number, n, self.query.n_cal, early, self.settings.budget),
+            calibration=self.view.draws.calibration(number, chosen[:n], self.query.n_cal, early, self.settings.budget),
             prices=prices[:n],
             **before,
             **{f"{name}_before": value for name, value in before.items()},

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.types import Rng, ShortlistError
+from shortlist.types import Ints, Rng, ShortlistError
 
-DRAWS = 1  # the version that a new campaign begins with
+DRAWS = 2  # the version that a new campaign begins with; 1: D_cal was drawn by rank
 
 
 def keyed_rng(seed: int, round: int, step: str) -> Rng:
@@ -39,18 +39,23 @@ class Draws:
         return keyed_rng(self.seed, round, step)
 
     def calibration(
-        self, round: int, n: int, n_cal: int, ahead: int = 0, budget: int | None = None
+        self, round: int, items: Ints, n_cal: int, ahead: int = 0, budget: int | None = None
     ) -> npt.NDArray[np.bool_]:
-        """(n,) D_cal: n_cal of the n items selected for a round, to which `ahead` more were asked beforehand.
+        """(n,) D_cal: n_cal of the items selected for a round, to which `ahead` more were asked beforehand.
 
-        A last batch of no more than n_cal items has none: it is asked wholly with the threshold of the round before. A
-        full batch, of `budget` items, has one even where that is all of it.
+        Every item of the dataset has a number of its own in every round, and D_cal are the selected items with the
+        lowest: items that change places in the selection stay in it or out of it. A last batch of no more than n_cal
+        items has none: it is asked wholly with the threshold of the round before. A full batch, of `budget` items, has
+        one even where that is all of it.
 
-        >>> draws = Draws(seed=0)
-        >>> int(draws.calibration(round=2, n=10, n_cal=4).sum()), draws.calibration(2, n=4, n_cal=4).any()
-        (4, np.False_)
+        >>> draws, items = Draws(seed=0), np.array([3, 8, 1, 5])
+        >>> items[draws.calibration(round=2, items=items, n_cal=2)], draws.calibration(2, items, n_cal=4).any()
+        (array([8, 1]), np.False_)
         """
+        n = len(items)
         mask = np.zeros(n, np.bool_)
         if 0 < n_cal <= n and (n_cal < n + ahead or n + ahead == budget):
-            mask[self.rng(round, "calibration").permutation(n)[:n_cal]] = True
+            rng = self.rng(round, "calibration")
+            places = rng.permutation(n) if self.version < 2 else np.argsort(rng.random(1 + items.max())[items])
+            mask[places[:n_cal]] = True
         return mask

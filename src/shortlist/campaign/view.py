@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,9 @@ class View(Reader):
         return next(reversed(self.rounds()), None)
 
     def finished(self) -> list[Round]:
-        return [row.result for row in self.rounds() if row.result is not None]
+        """Rounds that are done, in order. The lists of those that earlier versions finished are counted anew."""
+        done = [row.result for row in self.rounds() if row.result is not None]
+        return [round if round.lists is not None else replace(round, **self.lists(round.number)) for round in done]
 
     def asked(self, number: int) -> Asked:
         """What the model said about the items of a round."""
@@ -90,6 +93,7 @@ class View(Reader):
             n_classes=row.n_classes,
             exhaustive=row.exhaustive,
             rejected=tuple(classes[list(row.rejected)].tolist()),
+            wanted=row.wanted,
         )
 
     def standing(self) -> list[AnswerRow]:
@@ -109,6 +113,11 @@ class View(Reader):
         """What the answers about rounds from first to last come to, up to the answer `through`; 0 is the holdout."""
         return resolve(self.heard(first, last, through), self.resolved_together(), rule_of(self.config()))
 
+    def disputed_questions(self) -> list[QuestionRow]:
+        """Those that people differ about, until the owner has decided."""
+        disputed = self.resolution(first=0).disputed
+        return [question for question in self.resolved_together().values() if question.item in disputed]
+
     def labels(self) -> dict[str, str]:
         """Item key → class name, of everything that has a label now."""
         keys, names = self.keys(), self.class_names()
@@ -126,7 +135,7 @@ class View(Reader):
         """A round in numbers: `labels` are the items that have one, `item_cost` is what one costs conventionally, and
         `measured` are its seconds and how good its model is."""
         paid = [line for line in self.ledger() if line.round <= row.number]
-        cost, (size, held) = ledger.spent(paid), self.lists(row.number)
+        cost = ledger.spent(paid)
         # as many conventional questions bring the same: one for every label that a person gave, also where several gave
         # one, and one for every item that others ruled out all classes of but one; imports would have cost nothing
         given, imported = self.labels_given(row.number), self.labels_given(row.number, by_import=True)
@@ -141,8 +150,7 @@ class View(Reader):
             holdout_cost=math.fsum(line.cost for line in paid if line.purpose == "holdout"),
             alpha=row.alpha,
             threshold=row.threshold,
-            mean_set_size=size,
-            coverage=None if held is None else 100 * held,
+            **self.lists(row.number),
             **measured,
         )
 

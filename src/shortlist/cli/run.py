@@ -27,7 +27,10 @@ def run(
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Another setting, such as model.training=paper; may be repeated. Names the run."),
+        typer.Option(
+            "--set",
+            help="Another setting, such as model.training=paper; may be repeated. Names the run, unless it is seeds.",
+        ),
     ] = None,
     smoke: Annotated[
         bool, typer.Option("--smoke", help="The recipe made small: shows in a minute that everything works.")
@@ -53,7 +56,9 @@ def run(
     if smoke:
         found = smoke_recipe(found, where)
     for text in set_ or []:
-        found = changed(found, {"name": f"{found.name}-{text.replace(' ', '')}", **setting(text)}, where)
+        above = setting(text)
+        named = {} if above.keys() <= {"seed", "seeds"} else {"name": f"{found.name}-{text.replace(' ', '')}"}
+        found = changed(found, named | above, where)
     if seeds is not None:
         found = changed(found, {"seeds": whole_numbers("--seeds", seeds, "0,1,2"), "seed": None}, where)
     folder, code = out or Path("runs") / folder_name(found.name), recipe.parent if trust_code else None

@@ -116,7 +116,7 @@ def alpha_by_round(groups: Groups, *, legend: bool = True) -> Figure:
 
 
 def coverage_by_round(groups: Groups, *, legend: bool = True) -> Figure:
-    return _of_lists(groups, Measure("coverage", "Lists that held the answer, %", within=(0, 100)), legend)
+    return _of_lists(groups, Measure("coverage", "Short lists that held the answer, %", within=(0, 100)), legend)
 
 
 def cost_by_round(groups: Groups, *, legend: bool = True) -> Figure:
@@ -240,7 +240,9 @@ TOLD = {  # under the pointer: column, digits
     "Paid so far": ("cost", 0),
     "Mean set size": ("mean_set_size", 2),
     "α": ("alpha", 3),
-    "Coverage, %": ("coverage", 1),
+    "Short lists": ("lists", 0),
+    "of them held, %": ("coverage", 1),
+    "Asked with all classes": ("full", 0),
 }
 
 

@@ -78,7 +78,7 @@ def grouped(records: Iterable[Record]) -> dict[str, list[Record]]:
 def _alike(
     records: Iterable[Record], named: Callable[[Record], str], settings: Callable[[Record], Mapping[str, Any]]
 ) -> dict[str, list[Record]]:
-    """Those of the same settings; groups of one name get the first settings in which they differ: "CSQ, n_cal=50"."""
+    """Those of the same settings; groups of one name get every setting in which they differ: "CSQ, n_cal=50, d=1"."""
     groups: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         groups[_key(settings(record))].append(record)
@@ -100,15 +100,11 @@ def flat(settings: Mapping[str, Any], at: str = "") -> dict[str, Any]:
 
 
 def _differences(settings: Sequence[Mapping[str, Any]]) -> list[list[str]]:
-    """For each, the fewest settings that set it apart from the others, in order."""
-    words: list[list[str]] = [[] for _ in settings]
-    for key in dict.fromkeys(key for setting in settings for key in setting):
-        pairs = [[_pair(key, setting[key])] if key in setting else [] for setting in settings]
-        if any(pair != pairs[0] for pair in pairs):
-            words = [before + pair for before, pair in zip(words, pairs, strict=True)]
-        if len({tuple(w) for w in words}) == len(settings):
-            break
-    return words
+    """For each, the settings in which it differs from any of the others, in order."""
+    keys = dict.fromkeys(key for setting in settings for key in setting)
+    pairs = {key: [[_pair(key, setting[key])] if key in setting else [] for setting in settings] for key in keys}
+    different = [pair for pair in pairs.values() if any(one != pair[0] for one in pair)]
+    return [[word for pair in different for word in pair[i]] for i in range(len(settings))]
 
 
 def _pair(key: str, value: Any) -> str:

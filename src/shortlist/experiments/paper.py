@@ -50,27 +50,48 @@ def block(rows: Sequence[Row], pictures: Sequence[str] = ()) -> str:
     """All that is to be said of the results; `pictures` are the figures' paths as the page sees them."""
     parts = [
         "<!-- made from results/ by `shortlist compare`; edits here are lost -->",
-        "Accuracy per cost on CIFAR-100 (accuracy over relative cost, both in %), asked with candidate sets, by round: "
-        "mean ± standard deviation over seeds, and below it the paper's number; bold where ours is as large.",
-        worth_table(rows),
+        *(_main(rows) if any(_of(rows, recipe) for recipe in (MAIN, *_with_settings(rows))) else []),
         *(f"![{_alt(path)}]({path})" for path in pictures),
-        "How much cheaper candidate sets come than conventional queries for as many labels, after the last round "
-        "unless one is named: in % of what those cost, or in points of relative cost where the paper says it so. Where "
-        "it does not say how items are picked, here are three ways.",
-        claims_table(rows),
-        "Accuracy in % for as much money: at a relative cost, between rounds by a straight line; empty where "
-        "not every seed has paid that much.",
-        equal_cost_table(rows),
-        "After the last round, which methods reach at different costs. CQ is what the same items cost with all classes "
-        "shown at once.",
-        last_table(rows),
+        *(_claims(rows) if any(_of(rows, claim.recipe) for claim in CLAIMS) else []),
+        *(_last_rounds(rows) if any(row["recipe"] in RECIPES for row in rows) else []),
+        *not_run(rows),
         *origins(rows),
     ]
     return "\n\n".join(parts)
 
 
+def _main(rows: Sequence[Row]) -> list[str]:
+    """The paper's main experiment, in two tables."""
+    return [
+        "Accuracy per cost on CIFAR-100 (accuracy over relative cost, both in %), asked with candidate sets, by round: "
+        "mean ± standard deviation over seeds, and below it the paper's number; bold where ours is as large. The paper "
+        "has no line for random items.",
+        worth_table(rows),
+        "Accuracy in % for as much money: at a relative cost, between rounds by a straight line; empty where "
+        "not every seed has paid that much.",
+        equal_cost_table(rows),
+    ]
+
+
 def _alt(path: str) -> str:
     return next((words for name, words in PICTURES.items() if Path(path).stem.endswith(name)), Path(path).stem)
+
+
+def _claims(rows: Sequence[Row]) -> list[str]:
+    return [
+        "How much cheaper candidate sets come than conventional queries for as many labels, after the last round "
+        "unless one is named: in % of what those cost, or in points of relative cost where the paper says it so. Where "
+        "it does not say how items are picked, here are three ways.",
+        claims_table(rows),
+    ]
+
+
+def _last_rounds(rows: Sequence[Row]) -> list[str]:
+    return [
+        "After the last round, which methods reach at different costs. CQ is what the same items cost with all classes "
+        "shown at once.",
+        last_table(rows),
+    ]
 
 
 # --- tables ----------------------------------------------------------------------------------------------------
@@ -80,14 +101,15 @@ def worth_table(rows: Sequence[Row]) -> str:
     """The paper's table with ours above each of its lines, as the recipe is and with other settings."""
     lines = [["", "seeds", *map(str, ROUNDS)]]
     settings = {MAIN: ""} | {name: f", `{name.removeprefix(f'{MAIN}-')}`" for name in _with_settings(rows)}
-    for acquisition, theirs in ACCURACY_PER_COST.items():
-        method = f"CSQ+{acquisition}"
+    for acquisition in ("Rand", *ACCURACY_PER_COST):
+        method, theirs = f"CSQ+{acquisition}", ACCURACY_PER_COST.get(acquisition)
         for recipe, others in settings.items():
             mine = _of(rows, recipe, method=method)
-            if mine or recipe == MAIN:
-                ours = [_worth(mine, n, value) for n, value in zip(ROUNDS, theirs, strict=True)]
+            if mine or (recipe == MAIN and theirs):
+                ours = [_worth(mine, n, value) for n, value in zip(ROUNDS, theirs or NOTHING, strict=True)]
                 lines.append([f"{method}{others}", _seeds(mine), *ours])
-        lines.append(["the paper", "3", *(number(value, 2) for value in theirs)])
+        if theirs:
+            lines.append(["the paper", "3", *(number(value, 2) for value in theirs)])
     return _markdown(lines)
 
 
@@ -98,12 +120,13 @@ def _with_settings(rows: Iterable[Row]) -> list[str]:
     return sorted(name for name in names if name.startswith(f"{MAIN}-") and "=" in name)
 
 
-def _worth(rows: Sequence[Row], at: int, theirs: float) -> str:
+def _worth(rows: Sequence[Row], at: int, theirs: float | None) -> str:
     here = [row for row in rows if row["round"] == at]
     spread = Spread.of(row["accuracy_per_cost"] for row in here)
     if spread.mean is None:
         return ""
-    cell = f"**{spread.written(2)}**" if round(spread.mean, 2) >= theirs else spread.written(2)
+    is_bold = theirs is not None and round(spread.mean, 2) >= theirs
+    cell = f"**{spread.written(2)}**" if is_bold else spread.written(2)
     return cell if _seeds(here) == _seeds(rows) else f"{cell} (n = {_seeds(here)})"
 
 
@@ -128,7 +151,8 @@ def equal_cost_table(rows: Sequence[Row]) -> str:
     lines += [_at_costs(f"CQ+{plain}", _of(rows, MAIN, method=f"CSQ+{plain}"), CONVENTIONALLY) for plain in PLAIN]
     methods = [f"CSQ+{acquisition}" for acquisition in ("Rand", *ACCURACY_PER_COST)]
     lines += [_at_costs(method, _of(rows, MAIN, method=method), SPENT) for method in methods]
-    return _markdown([*lines, _at_costs(one_bit, _of(rows, weak, method=one_bit), SPENT)])
+    lines.append(_at_costs(one_bit, _of(rows, weak, method=one_bit), SPENT))
+    return _markdown([line for line in lines if line[1] != NOT_RUN])
 
 
 def _at_costs(name: str, rows: Sequence[Row], spent: str) -> list[str]:
@@ -143,8 +167,6 @@ def last_table(rows: Sequence[Row]) -> str:
     lines = [header]
     for recipe, name in RECIPES.items():
         of_recipe = _of(rows, recipe)
-        if not of_recipe:
-            lines.append([name, NOT_RUN, *[""] * (len(header) - 2)])
         for variant in dict.fromkeys(row["variant"] for row in of_recipe):
             title = f"{name}, {variant}" if variant else name
             for method in _in_order(_of(of_recipe, recipe, variant)):
@@ -158,6 +180,12 @@ def _last_line(rows: Sequence[Row]) -> list[str]:
     labels = number(Spread.of(row["labelled"] for row in last).mean, 0)
     measured = ([row[name] for row in last] for name in ("accuracy", SPENT, CONVENTIONALLY))
     return [_seeds(last), labels, *(Spread.of(values).written() for values in (*measured, map(_saving, last)))]
+
+
+def not_run(rows: Sequence[Row]) -> list[str]:
+    """The recipes of which nothing is known."""
+    names = [f"{name} (`{recipe}`)" for recipe, name in RECIPES.items() if not _of(rows, recipe)]
+    return [f"Not run: {', '.join(names)}."] if names else []
 
 
 def origins(rows: Sequence[Row]) -> list[str]:
@@ -274,6 +302,7 @@ def accuracy_at(rounds: Sequence[Row], cost: float, spent: str = SPENT) -> float
 # --- the paper's numbers -------------------------------------------------------------------------------------
 
 ROUNDS = tuple(range(2, 10))
+NOTHING = (None,) * len(ROUNDS)
 ACCURACY_PER_COST = {  # CIFAR-100, all with candidate sets, rounds 2 to 9, three seeds
     "Ent": (2.36, 1.74, 1.55, 1.43, 1.36, 1.30, 1.26, 1.24),
     "Cost(Ent)": (2.36, 2.09, 1.89, 1.68, 1.56, 1.48, 1.37, 1.30),

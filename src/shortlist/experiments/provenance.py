@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-import numpy as np
-
 import shortlist
 from shortlist import measures
 from shortlist.recipes.recipe import Job
@@ -140,7 +138,7 @@ TRUTH = "truth.json"
 
 def note_truth(folder: Path, dataset: Dataset, answers: Ints) -> None:
     """Write down the coverage of the true classes by round, unless every answer is the true class."""
-    if np.array_equal(answers, dataset.labels):
+    if (answers == dataset.labels).all():
         return
     truth = {key: dataset.classes[label] for key, label in zip(dataset.keys, dataset.labels.tolist(), strict=True)}
     write_text(folder / TRUTH, json.dumps(measures.coverages(folder, truth)) + "\n")

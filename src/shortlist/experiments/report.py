@@ -218,15 +218,15 @@ SMALL = (
         figures.alpha_by_round,
         "α is the share of shortlists allowed to miss the right class. Unless it is fixed, every round takes the one "
         "that makes labels cheapest on its calibration items: short lists that sometimes miss, or long ones that "
-        "rarely do. An item with no class above the threshold is asked about all classes: it counts in α, not as a "
-        "miss.",
+        "rarely do. An item with no class above the threshold is asked about all classes, and counts in α.",
     ),
     Picture(
         "coverage",
         "How often the shortlist was enough",
         figures.coverage_by_round,
-        "The share of shortlists that held the answer: measured, not promised. After a miss the annotator says “None "
-        "of the above” and sees the other classes, so a miss costs more but loses no label (save for one-bit queries).",
+        "Of the lists that were short of all classes, the share that held the answer: measured, not promised. After "
+        "a miss the annotator says “None of the above” and sees the other classes, so a miss costs more but loses no "
+        "label (save for one-bit queries). Items asked with all classes are not counted; tables below say how many.",
     ),
 )
 
@@ -297,7 +297,9 @@ def rounds_of(method: str, records: Sequence[Record]) -> Html:
         "α": _mean("alpha", 3),
         "Threshold": _mean("threshold", 4),
         "Set size": _mean("mean_set_size", 2),
-        "Coverage, %": _mean("coverage"),
+        "Short lists": _mean("lists", 0),
+        "of them held, %": _mean("coverage"),
+        "All classes": _mean("full", 0),
         "Time": lambda seeds: duration(Spread.of(r.seconds for r in seeds).mean),
     }
     by_number = [[r for record in records for r in record.rounds if r.number == n] for n in numbers]

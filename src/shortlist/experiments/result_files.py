@@ -29,8 +29,10 @@ NAMED = ("recipe", "variant", "query", "acquisition")
 CAMPAIGN = (*NAMED, "seed")  # what tells one campaign from another
 # conventional: of the same items, asked with all classes at once
 COSTS = ("cost", "conventional_cost", "relative_cost", "conventional_relative_cost", "accuracy_per_cost")
-# coverage: of what was answered; true_coverage: of the true class, where that is known to be another
-LISTS = ("alpha", "threshold", "mean_set_size", "coverage", "true_coverage")
+# lists: those outside D_cal that were short of all classes; coverage: % of them that held what was answered;
+# true_coverage: the true class, where that is known to be another; full: items asked with all classes.
+# Rows without `lists` are of earlier versions, whose coverage counts full lists as holding the answer.
+LISTS = ("alpha", "threshold", "mean_set_size", "coverage", "true_coverage", "lists", "full")
 STARTED = ("commit", "hardware", "python", "torch", "date")
 SCHEMA = pa.schema(
     [
@@ -40,7 +42,7 @@ SCHEMA = pa.schema(
         *((name, pa.string()) for name in (*STARTED, "settings")),  # all else that was asked for, as JSON
     ]
 )
-LATER = ("true_coverage",)  # columns that the first files do not have
+LATER = ("true_coverage", "lists", "full")  # columns that the first files do not have
 
 
 # --- rows ------------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ class CandidateSet:
             waiting = copy(self)
             vars(waiting)["is_waiting"] = True
             return waiting
-        return CalibratedSet(self, float(state["alpha"]), float(state["threshold"]))
+        return CalibratedSet(self, float(state["alpha"]), float(state["threshold"]), state.get("missed"))
 
     def calibrate(self, probs: Array, labels: Array) -> CalibratedSet:
         """A new query with the threshold that labelled probabilities call for: use what comes back.
@@ -113,13 +113,17 @@ class CandidateSet:
             raise ShortlistError("candidate_set: no labelled item to calibrate on")
         conformity = self.score(probs)
         truths = of_truth(conformity, labels)
+        threshold = self._threshold(conformity, truths, labels)
+        alpha = miss_share(truths, threshold) if self.alpha is None else self.alpha
+        shown = truths[_is_short(members(conformity, threshold))]
+        return CalibratedSet(self, alpha, threshold, miss_share(shown, threshold) if shown.shape[0] else None)
+
+    def _threshold(self, conformity: Array, truths: Array, labels: Array) -> float:
         if self.alpha is not None:
-            return CalibratedSet(self, self.alpha, threshold_at(truths, self.alpha, self.quantile))
+            return threshold_at(truths, self.alpha, self.quantile)
         if self.search == "exact":
-            threshold = best_threshold(conformity, labels, self.cost)
-        else:
-            threshold = best_on_grid(conformity, labels, self.cost, self.quantile)
-        return CalibratedSet(self, miss_share(truths, threshold), threshold)
+            return best_threshold(conformity, labels, self.cost)
+        return best_on_grid(conformity, labels, self.cost, self.quantile)
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
@@ -150,6 +154,7 @@ class CalibratedSet:
     query: CandidateSet
     alpha: float  # the share of the calibration set that its lists miss, or the error rate that was asked for
     threshold: float  # a class is listed from this conformity on; 0 is the conventional query
+    missed: float | None = None  # of the lists that it would have shown, the share that missed; None: not known
 
     @property
     def n_cal(self) -> int:
@@ -165,7 +170,13 @@ class CalibratedSet:
 
     @property
     def state(self) -> dict[str, float]:
-        return {"alpha": self.alpha, "threshold": self.threshold}
+        known = {"alpha": self.alpha, "threshold": self.threshold, "missed": self.missed}
+        return {name: value for name, value in known.items() if value is not None}
+
+    @property
+    def reach(self) -> float:
+        """The probability that a list which is shown misses, and the other classes are asked: it enters prices."""
+        return self.alpha if self.missed is None else self.missed
 
     def restored(self, state: Mapping[str, Any] | None) -> CandidateSet | CalibratedSet:
         return self.query.restored(state)
@@ -176,8 +187,8 @@ class CalibratedSet:
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
-        """(n,) what each item's answer is expected to cost, in the unit of `cost`: its list, and with probability
-        alpha the other classes after it (eq. 6).
+        """(n,) what each item's answer is expected to cost, in the unit of `cost`: its list, and with the
+        probability that such a list misses the other classes after it (eq. 6).
 
         Parameters
         ----------
@@ -193,7 +204,7 @@ class CalibratedSet:
             sizes = count_at_least(batch, self.threshold)
         else:
             sizes = count_true(members(self.score(batch.probs), self.threshold))
-        table = price_table(batch.matrix.shape[1], self.alpha, self.cost, sizes)
+        table = price_table(batch.matrix.shape[1], self.reach, self.cost, sizes)
         return array_namespace(table).take(table, sizes)
 
     def plan(self, probs: Array) -> Plan:
@@ -205,4 +216,10 @@ class CalibratedSet:
         probs = check_probs(probs)
         if not self.threshold:
             return Conventional(self.cost).plan(probs)
-        return shortlisted(probs, members(self.score(probs), self.threshold), self.alpha)
+        return shortlisted(probs, members(self.score(probs), self.threshold), self.reach)
+
+
+def _is_short(member: Array) -> Array:
+    """(n,) whether a list is shown: neither empty nor of all classes, which are asked conventionally."""
+    sizes = count_true(member)
+    return (sizes > 0) & (sizes < member.shape[1])

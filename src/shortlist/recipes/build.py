@@ -84,13 +84,13 @@ class Builder:
             settings.model.check()
         if Folder(job.folder).check(settings.config, settings.dataset) is None:
             settings.try_model()
-        self.answers(job.recipe, settings.dataset, job.seed)
+        self.annotator(job.recipe, settings.dataset, job.seed)
 
     def campaign(self, job: Job, watch: Callable[[Step], None] | None = None) -> tuple[Campaign, Simulated]:
         _refuse_people(job.recipe)
         settings = self.settings(job)
         campaign = Campaign(job.folder, settings, watch=watch)
-        return campaign, Simulated(self.answers(job.recipe, settings.dataset, job.seed))
+        return campaign, self.annotator(job.recipe, settings.dataset, job.seed)
 
     def settings(self, job: Job) -> Settings:
         """What a campaign of the recipe is asked to do; fields of both Recipe and Settings are passed on by name."""
@@ -147,8 +147,21 @@ class Builder:
 
     # --- answers -----------------------------------------------------------------------------------------------
 
-    def answers(self, recipe: Recipe, dataset: Dataset, seed: int) -> Any:
-        """(N,) the class that the simulated annotator answers for each item."""
+    def annotator(self, recipe: Recipe, dataset: Dataset, seed: int) -> Simulated:
+        """Who answers, from labels; an owner who knows the dataset's own decides what they differ about."""
+        table, labels = recipe.annotator, self._answers(recipe, dataset)
+        wanted = 1 if recipe.overlap is None else _record("overlap", Overlap, recipe.overlap).answers
+        if wanted > table.people:
+            raise ShortlistError(
+                f"annotator.people: {table.people}, and overlap.answers wants {wanted} people; write annotator = "
+                f"{{ people = {wanted} }} or more"
+            )
+        seeds: list[tuple[int, ...]] = [(seed,), *((seed, person) for person in range(1, table.people))]
+        heard = [noisy(labels, table.noise, len(dataset.classes), of) if table.noise else labels for of in seeds]
+        return Simulated(heard, owner=dataset.labels)
+
+    def _answers(self, recipe: Recipe, dataset: Dataset) -> Any:
+        """(N,) the class that everybody answers for each item, but for their own errors."""
         table = recipe.annotator
         labels = dataset.labels if table.labels is None else self._labels_in(table.labels)
         whole = getattr(dataset, "official_size", len(dataset.labels))
@@ -161,7 +174,7 @@ class Builder:
         if len(wrong):
             first = f"item {wrong[0]} has label {labels[wrong[0]]}"
             raise ShortlistError(f"annotator.labels: {first}; there are {len(dataset.classes)} classes")
-        return noisy(labels, table.noise, len(dataset.classes), seed) if table.noise else labels
+        return labels
 
     def _labels_in(self, where: str) -> Any:
         """Labels from an .npy file, or from the array after a colon in an .npz file."""

@@ -29,10 +29,14 @@ class _Table(BaseModel):
 
 
 class AnnotatorTable(_Table):
-    """Who answers: people, or a simulation from the dataset's labels, with uniform noise, or from labels in a file."""
+    """Who answers: people, or a simulation from the dataset's labels, with uniform noise, or from labels in a file.
+
+    Several simulated `people` take turns where answers overlap, each with noise of their own.
+    """
 
     name: Literal["simulated", "people"] = "simulated"
     noise: float = Field(0.0, ge=0, le=1)
+    people: int = Field(1, ge=1)
     labels: str | None = None  # an .npy, or an .npz with its array after a colon: "human_labels.npz:noisy"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shortlist.annotators.simulated import Simulated, noisy
 from shortlist.campaign.engine import Campaign, Recorded
 from shortlist.campaign.questions.resolution import Overlap, Rule, resolve, verdict
 from shortlist.campaign.storage.schema import LATER
 from shortlist.campaign.storage.store import Heard, Store
 from shortlist.queries.conventional import Conventional
 from shortlist.types import Answer, AnswerKind, Question, ShortlistError
-from tests.campaign.toys import campaign, data
+from tests.campaign.toys import campaign, data, snapshot
 
 DATA = data()
 ALL = Overlap(answers=2, share=1.0)
@@ -213,3 +215,70 @@ def test_a_database_of_version_1_gets_what_it_lacks_and_loses_nothing(tmp_path: 
         assert {q.wanted for q in store.questions()} == {1}
     with campaign(tmp_path / "run", DATA) as going:
         assert going.advance()
+
+
+# --- simulated people --------------------------------------------------------------------------------------------
+
+CROWD = [noisy(DATA.labels, 0.3, 5, seed) for seed in (1, 2, 3)]
+
+
+class Leaving(Simulated):
+    """Simulated people of whom one goes home in the middle of an answer, and an owner who goes before a decision."""
+
+    patience = 0
+
+    def _leave(self, answers: Iterator[Answer]) -> Iterator[Answer]:
+        for answer in answers:
+            if self.patience == 0:
+                raise KeyboardInterrupt
+            self.patience -= 1
+            yield answer
+
+    def answer(self, questions: Sequence[Question]) -> Iterator[Answer]:
+        return self._leave(super().answer(questions))
+
+    def decide(self, questions: Sequence[Question]) -> Iterator[Answer]:
+        return self._leave(super().decide(questions))
+
+
+@pytest.mark.parametrize("rule", ["majority", "adjudication"])
+def test_simulated_people_take_turns_and_the_owner_decides(tmp_path: Path, rule: Rule) -> None:
+    with campaign(tmp_path, DATA, overlap=Overlap(2, 0.5, rule)) as going:
+        list(going.run(Simulated(CROWD, owner=DATA.labels)))
+        given = going.view.answers()
+        assert {answer.person for answer in given} == {"simulated 1", "simulated 2", "simulated 3", "owner"}
+        assert all(answer.label == DATA.labels[answer.item] for answer in given if answer.final)
+        assert not going.view.disputed_questions()
+        wanted = {q.id: q.wanted for q in going.view.questions()}
+        for question, n in wanted.items():
+            people = [answer.person for answer in given if answer.question == question and not answer.final]
+            assert len(people) == len(set(people)) == n
+
+
+def test_without_an_owner_differences_stay_open(tmp_path: Path) -> None:
+    with campaign(tmp_path, DATA, overlap=ALL) as going:
+        list(going.run(Simulated(CROWD)))
+        assert len(going.view.disputed_questions()) > 3
+
+
+def test_too_few_simulated_people_are_refused_by_name(tmp_path: Path) -> None:
+    with (
+        campaign(tmp_path, DATA, overlap=ALL) as going,
+        pytest.raises(ShortlistError, match=r"2 people are to answer, and there are labels of 1; give labels \(P, N\)"),
+    ):
+        list(going.run(Simulated(DATA.labels)))
+
+
+def test_simulated_people_who_are_interrupted_end_as_others_do(tmp_path: Path) -> None:
+    with campaign(tmp_path / "whole", DATA, overlap=ALL) as going:
+        list(going.run(Simulated(CROWD, owner=DATA.labels)))
+    people = Leaving(CROWD, owner=DATA.labels)
+    for _ in range(99):
+        people.patience = 7
+        with campaign(tmp_path / "run", DATA, overlap=ALL) as going:
+            try:
+                list(going.run(people))
+                break
+            except KeyboardInterrupt:
+                continue
+    assert snapshot(tmp_path / "run") == snapshot(tmp_path / "whole")

@@ -21,7 +21,7 @@ CLASSES, ITEMS, SIZE = 30, 400, 12
 GLYPHS = f'{{ name = "glyphs", classes = {CLASSES}, items = {ITEMS}, size = {SIZE} }}'
 LETTERS = f"""
 name = "letters"
-initial = 40
+initial = 100
 budget = 80
 annotator = "people"
 model = "scikit"

@@ -32,7 +32,7 @@ TRACKED = 512
 
 
 def seeds(points: Points, n: int, rng: Rng, value: Value, scale: Scale = "sum", *, first: int | None = None) -> Ints:
-    """n positions: the first is given or worth most, each next is drawn by what D² / ΣD² (or D² / max D²) is worth.
+    """n positions: the first is given or has the largest norm, each next is drawn by its D² / ΣD² (D² / max D²).
 
     >>> from shortlist.acquisition.geometry.points import Dense
     >>> line = Points.of(Dense(np.array([[8.0], [8.0], [9.0], [9.0]])))
@@ -41,8 +41,8 @@ def seeds(points: Points, n: int, rng: Rng, value: Value, scale: Scale = "sum", 
     """
     xp = array_namespace(points.norms)
     search = _Search(points, points.norms, value, scale)  # as if the origin were a seed
-    if first is None and (whole := search.whole()) > 0:
-        first = int(xp.argmax(value(search.nearest / whole)))
+    if first is None and search.whole() > 0:
+        first = int(xp.argmax(search.nearest))
     if first is not None:
         search.nearest = xp.full_like(points.norms, xp.inf)
         search.take([first], n)

@@ -214,22 +214,16 @@ class Reader:
             where.append(answers.c.id <= through)
         return list(map(Heard._make, self._rows(_HEARD.where(*where).order_by(answers.c.id))))
 
-    def lists(self, round: int) -> tuple[float | None, float | None]:
-        """How long the first lists outside D_cal were on average, and what share of them held the answer."""
-        held = sa.case((sa.and_(answers.c.kind == "label", answers.c.misses == 0), 1.0), else_=0.0)
+    def lists(self, round: int) -> dict[str, Any]:
+        """What was shown first outside D_cal, as `types.Round` has it: how many classes on average, how many lists were
+        short of all classes, what share of those held the answer, and how often all classes were shown."""
+        short = sa.cast(questions.c.cuts, sa.Text) != "[]"
+        held = sa.and_(short, answers.c.kind == "label", answers.c.misses == 0)
+        counted = [sa.func.coalesce(sa.func.sum(sa.case((what, 1), else_=0)), 0) for what in (short, held, ~short)]
         outside = (questions.c.round == round, questions.c.purpose != "calibration")
-        chosen = sa.select(sa.func.avg(questions.c.size), sa.func.avg(held)).join_from(answers, questions)
-        ((size, share),) = self._rows(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE))
-        return size, share
-
-    def coverage(self) -> dict[int, float]:
-        """By round, the share of lists made with its own alpha, D_cal's and those asked ahead left out, that held the
-        answer. Where no class conformed all were shown, and that counts as a miss, as it does for alpha."""
-        on_list = (answers.c.kind == "label", answers.c.misses == 0, questions.c.size < questions.c.n_classes)
-        held = sa.func.avg(sa.case((sa.and_(*on_list), 1.0), else_=0.0)).label("held")
-        mine = (questions.c.purpose == "query", answers.c.kind.in_(["label", "none"]), _LIVE)
-        chosen = sa.select(questions.c.round, held).join_from(answers, questions).where(*mine)
-        return {row.round: row.held for row in self._rows(chosen.group_by(questions.c.round))}
+        chosen = sa.select(sa.func.avg(questions.c.size), *counted).join_from(answers, questions)
+        ((size, n, n_held, full),) = self._rows(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE))
+        return {"mean_set_size": size, "lists": n, "coverage": 100 * n_held / n if n else None, "full": full}
 
     def events(self) -> list[tuple[int, str, str]]:
         chosen = sa.select(events.c.round, events.c.step, events.c.detail).order_by(events.c.id)

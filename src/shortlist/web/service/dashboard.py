@@ -15,7 +15,6 @@ from shortlist.campaign.accounting.timing import Timed
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions.resolution import standing
 from shortlist.campaign.storage.store import AnswerRow
-from shortlist.types import Round
 from shortlist.web.people.people import People
 from shortlist.web.people.people_db import Trust
 
@@ -25,14 +24,14 @@ Votes: TypeAlias = Mapping[Any, Mapping[str, Hashable]]  # item -> person -> lab
 
 def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
     """Everything the figures are drawn from."""
-    record, fit, held = measures.record_of(campaign.view), times.fitted(), campaign.view.coverage()
+    record, fit = measures.record_of(campaign.view), times.fitted()
     return {
         "name": campaign.folder.path.name,
         "unit": record.unit,
         "price": campaign.settings.price,
         "items": record.n_items,
         "classes": len(record.classes),
-        "rounds": [{**asdict(round), "coverage": _coverage(round, held)} for round in record.rounds],
+        "rounds": [asdict(round) for round in record.rounds],
         "ledger": [asdict(line) for line in record.ledger],
         "saving": record.saving,
         "speed": speed(times),
@@ -40,11 +39,6 @@ def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
         "ending": record.ending,
         "notes": record.notes,
     }
-
-
-def _coverage(round: Round, held: Mapping[int, float]) -> float | None:
-    """%, to stand beside 1 − alpha; None in rounds without lists."""
-    return 100 * held[round.number] if round.threshold and round.number in held else None
 
 
 def speed(times: Timed) -> list[dict[str, Any]]:
@@ -182,8 +176,7 @@ def team_kappa(votes: Votes) -> dict[str, Any]:
 def disputes(campaign: Campaign) -> list[dict[str, Any]]:
     """Open disputes, with every vote."""
     view = campaign.view
-    disputed = view.resolution(first=0).disputed
-    listed = [q for q in view.resolved_together().values() if q.item in disputed][:MOST]
+    listed = view.disputed_questions()[:MOST]
     votes: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for vote in standing(view.answers_to(q.id for q in listed)):
         label = None if vote.label is None else int(view.ids.dataset_class[vote.label])

@@ -308,5 +308,5 @@ class LabellingService:
 
 def question_view(question: Question, answer: dict[str, Any] | None = None) -> dict[str, Any]:
     """What a page needs to ask it."""
-    shown = {name: value for name, value in vars(question).items() if name not in ("key", "n_classes")}
+    shown = {name: value for name, value in vars(question).items() if name not in ("key", "n_classes", "wanted")}
     return {**shown, "answer": answer}

@@ -73,18 +73,16 @@ export function listSize(data) {
 }
 
 export function coverage(data) {
-  const held = listed(data, "coverage", { name: "Lists that held the answer", tone: 1 });
-  const aim = data.rounds
-    .filter((round) => round.number > 1 && round.alpha !== null && round.coverage !== null)
-    .map((round) => ({ x: round.number, y: 100 * (1 - round.alpha) }));
+  const held = listed(data, "coverage", { name: "Short lists that held the answer", tone: 1 });
   const end = held.points.at(-1);
+  const { lists, full } = (end && data.rounds.find((round) => round.number === end.x)) ?? {};
   return {
-    note: end ? [strong(percent(end.y)), aim.length ? ` held the answer; 1 − α is ${percent(aim.at(-1).y)}. ${EMPTY}` : " held the answer."] : [],
-    about: end ? `${percent(end.y)} in round ${end.x}${aim.length ? `, aim ${percent(aim.at(-1).y)}` : ""}.` : "",
+    note: end ? [strong(percent(end.y)), ` of ${plural(lists, "short list")} in round ${end.x} held the answer; ${plural(full, "item")} asked with all classes.`] : [],
+    about: end ? `${percent(end.y)} in round ${end.x}.` : "",
     empty: noLists(data),
     x: rounds,
     y: { name: "of lists", format: axisPercent, least: 0, most: 100 },
-    series: [{ name: "Aim: 1 − α", tone: 2, dash: true, points: aim }, held],
+    series: [held],
   };
 }
 
@@ -123,7 +121,6 @@ export function speed(data) {
   };
 }
 
-const EMPTY = "Where no class is likely enough all are shown, and that counts as a miss in both.";
 const noLists = (data) =>
   data.rounds.length > 1 ? "No shortlists were asked." : "Shortlists begin with round 2, when there is a model.";
 
