@@ -188,7 +188,7 @@ class CalibratedSet:
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
         """(n,) what each item's answer is expected to cost, in the unit of `cost`: its list, and with the
-        probability that such a list misses the other classes after it (eq. 6).
+        probability that such a list misses, the other classes after it (eq. 6).
 
         Parameters
         ----------
