@@ -18,6 +18,7 @@ for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 from bench import Report, best_of, realistic  # noqa: E402
 
 from shortlist.queries.candidate_set import CandidateSet  # noqa: E402
+from shortlist.queries.conventional import Conventional  # noqa: E402
 
 N, N_CLASSES = 5_000, 1_000
 
@@ -30,7 +31,7 @@ def main() -> None:
     seconds = {name: best_of(5, partial(query.calibrate, probs, labels)) for name, query in queries.items()}
     learnt = {name: query.calibrate(probs, labels) for name, query in queries.items()}
     cost = {name: float(query.plan(probs).charge(labels).sum()) for name, query in learnt.items()}
-    conventional = float(CandidateSet().plan(probs).charge(labels).sum())
+    conventional = float(Conventional().plan(probs).charge(labels).sum())
 
     note = "Every distinct probability of a calibration label is tried, beside the paper's grid of 50 alphas."
     report = Report(f"alpha* on {N:,} × {N_CLASSES:,} float32, one core", note=note)

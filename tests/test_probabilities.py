@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from shortlist.probabilities import check_labels, check_probs, count_true, ranking, without
+from shortlist.probabilities import align, check_labels, check_probs, count_true, ranking, without
 from shortlist.types import ShortlistError
 from tests import reference
-from tests.backends import HAS_TORCH, Backend, awkward, every_backend, host, softmax
+from tests.backends import HAS_TORCH, Backend, awkward, each_backend, every_backend, host, softmax
 
 
 @every_backend
@@ -26,7 +27,7 @@ def test_good_probabilities_come_back_as_they_are(backend: Backend) -> None:
     [
         ([np.nan, 0.5, 0.5], "p: row 7 holds NaN; every probability must be a number from 0 to 1"),
         ([-0.5, 1.0, 0.5], "p: row 7 holds a negative number; give probabilities, not logits"),
-        ([0.5, 0.5, 0.5], "p: row 7 sums to 1.5, not 1; give probabilities, not logits or counts"),
+        ([0.5, 0.5, 0.5], "p: row 7 sums to 1.5, not 1; divide rounded numbers and counts by the row sums"),
         ([0.0, 0.0, 0.0], "p: row 7 sums to 0, not 1"),
         ([np.inf, 0.0, 0.0], "p: row 7 sums to inf, not 1"),
         ([np.inf, -np.inf, 0.0], "p: row 7 holds a negative number"),
@@ -109,3 +110,40 @@ def test_rejected_classes_are_taken_out_and_the_rest_made_whole(backend: Backend
     check_probs(left)
     with pytest.raises(ShortlistError, match=r"^rejected: row 0 rules every class out"):
         without(backend(probs[:1]), backend(np.ones((1, 3), bool)))
+
+
+# --- columns of an estimator beside the classes ----------------------------------------------------------------
+
+
+def test_columns_go_to_the_classes_they_are_of() -> None:
+    """A class that was missing in training shifts the columns after it."""
+    x = np.arange(12.0)[:, None]
+    estimator = LogisticRegression().fit(x[4:], np.array(["cow", "dog", "ant"])[np.arange(8) % 3])
+    classes = ["dog", "bee", "cow", "ant"]
+    whole, seen = align(estimator.predict_proba(x), estimator.classes_, classes), estimator.predict_proba(x)
+    for name, column in zip(estimator.classes_, seen.T, strict=True):
+        assert whole[:, classes.index(name)].tolist() == column.tolist()
+    assert whole[:, 1].tolist() == [0.0] * 12
+    assert whole.dtype == seen.dtype
+
+
+@each_backend
+def test_columns_stay_in_their_kind_of_array(backend: Backend) -> None:
+    whole = align(backend(np.array([[0.25, 0.75]])), np.array([7, 3]), range(9))
+    assert type(whole) is type(backend(np.zeros(1)))
+    assert np.flatnonzero(host(whole)[0]).tolist() == [3, 7]
+    assert host(whole)[0, 3] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("present", "classes", "message"),
+    [
+        (["a"], ["a", "b"], "probs has 2 columns, and present names 1"),
+        (["a", "c"], ["a", "b"], r"'c' is present and not among classes \('a', 'b'\)"),
+        (["a", "a"], ["a", "b"], "present has 'a' twice"),
+        (["a", "b"], ["a", "b", "b"], "classes has 'b' twice"),
+    ],
+)
+def test_columns_that_are_of_no_class_are_refused(present: list[str], classes: list[str], message: str) -> None:
+    with pytest.raises(ShortlistError, match=f"^align: {message}"):
+        align([[0.5, 0.5]], present, classes)

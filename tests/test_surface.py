@@ -24,8 +24,11 @@ from shortlist import (
     ShortlistError,
     Simulated,
     TopK,
+    measures,
 )
 from shortlist.campaign.config import describe
+from shortlist.plans import QueryDesign
+from shortlist.queries.candidate_set import CalibratedSet
 from tests.backends import Backend, each_backend, host, softmax
 
 PROBS, LABELS = softmax(30, 4, seed=1), np.arange(30) % 4
@@ -58,7 +61,7 @@ def test_lists_and_frames_are_taken_wherever_an_array_is(name: str) -> None:
         assert picks[0] == picks[1]
     data = Arrays(frame(PROBS), column(LABELS), features=frame(PROBS))
     assert (data.inputs == PROBS).all()
-    assert data.labels.tolist() == LABELS.tolist() == Simulated(column(LABELS)).labels.tolist()
+    assert data.labels.tolist() == LABELS.tolist() == Simulated(column(LABELS)).labels[0].tolist()
 
 
 def test_rows_that_make_no_array_are_refused() -> None:
@@ -91,7 +94,7 @@ def test_a_plan_is_cut_read_and_shown(backend: Backend) -> None:
         assert host(plan[position].order).tolist() == host(plan.order)[[position]].tolist()
     with pytest.raises(IndexError):
         plan[30]
-    assert [len(classes) for classes in CandidateSet().plan(backend(PROBS)).sets] == [4] * 30
+    assert [len(classes) for classes in CandidateSet().restored(None).plan(backend(PROBS)).sets] == [4] * 30
 
 
 def test_a_name_stands_for_a_score_and_for_a_cost() -> None:
@@ -131,3 +134,16 @@ def methods() -> Iterator[Any]:
 @pytest.mark.parametrize("method", list(methods()))
 def test_every_public_method_shows_a_run(method: Any) -> None:
     assert doctest.DocTestParser().get_examples(inspect.getdoc(method) or "")
+
+
+@pytest.mark.parametrize("method", [CalibratedSet.price, CandidateSet.price, QueryDesign.price])
+def test_a_price_says_its_unit(method: Any) -> None:
+    assert "unit of `cost`" in (inspect.getdoc(method) or "")
+
+
+def test_what_calibrate_is_given_and_what_measures_come_in_is_said() -> None:
+    for calibrate in (CandidateSet.calibrate, QueryDesign.calibrate):
+        page = inspect.getdoc(calibrate) or ""
+        assert re.search(r"probs : \(n, L\)[^\n]*\n *labels : \(n,\)", page)
+    assert "percentages, from 0 to 100" in (measures.__doc__ or "")
+    assert re.search(r"reach : \(n, S\) the probability, from 0 to 1", inspect.getdoc(Plan) or "")

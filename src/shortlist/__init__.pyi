@@ -43,6 +43,7 @@ from shortlist.models.network.network import Network as Network
 from shortlist.models.scikit import Scikit as Scikit
 from shortlist.models.simclr import Simclr as Simclr
 from shortlist.plans import Plan as Plan
+from shortlist.probabilities import align as align
 from shortlist.queries.candidate_set import CandidateSet as CandidateSet
 from shortlist.queries.conventional import Conventional as Conventional
 from shortlist.queries.one_bit import OneBit as OneBit

@@ -422,7 +422,7 @@ def _refuses_wrong_input(query: Any) -> Findings:
     for wrong in (nan, np.ones((2, 2)), np.array([[1.5, -0.5]]), np.array([0.5, 0.5]), np.array([[1, 0]]), "1"):
         yield _refused("^probs: ", _planned, query, wrong, np.zeros(len(wrong), np.int64))
     probs, labels, beyond = _probs((3, 4)), np.zeros(3, np.int64), np.array([0, 3, 4])
-    plan = _planned(query, probs, labels)
+    plan = _planned(query.restored(None), probs, labels)
     for wrong in (beyond, beyond - 1, labels[:2]):
         yield _refused("^truth: ", plan.charge, wrong)
     if query.n_cal:

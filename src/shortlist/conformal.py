@@ -102,6 +102,7 @@ def threshold_at(truths: Array, alpha: float, quantile: Quantile = "plain") -> f
     >>> threshold_at(p, 0.1), threshold_at(p, 0.1, "corrected"), threshold_at(p, 0)
     (0.2, 0.1, 0.0)
     """
+    truths = as_array(truths, "truths")
     xp = array_namespace(truths)
     n = truths.shape[0]
     if not 0 <= alpha < 1:

@@ -131,9 +131,13 @@ class ByName(Generic[Part]):
         return part
 
     def __set__(self, holder: object, part: Part | str) -> None:
-        if isinstance(part, str) and part not in self.parts:
+        if isinstance(part, str) and part.lower() not in self.parts:
             raise ShortlistError(f"{self.field}: {part!r} is none of {', '.join(sorted(self.parts))}")
-        vars(holder)[self.field] = self.parts[part]() if isinstance(part, str) else part
+        if isinstance(part, type) or not (isinstance(part, str) or callable(part)):
+            got = f"{part.__name__} is a class" if isinstance(part, type) else f"{part!r} is neither"
+            names = ", ".join(sorted(self.parts))
+            raise ShortlistError(f"{self.field}: {got}; give a name ({names}) or a part, such as {self.default!r}")
+        vars(holder)[self.field] = self.parts[part.lower()]() if isinstance(part, str) else part
 
 
 COST = ByName[CostModel]("cost", Bits, Linear, Seconds)

@@ -1,4 +1,9 @@
-"""What a campaign came to, read from its folder: finished, running or killed alike."""
+"""What a campaign came to, read from its folder: finished, running or killed alike.
+
+Accuracy, macro-F1, relative cost, coverage and savings are percentages, from 0 to 100; costs are in the unit of the
+query's cost model (bits, seconds, options), added up over rounds; set sizes are numbers of classes; alpha is a share
+from 0 to 1, and a threshold is on the scale of the score.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +70,7 @@ def record_of(view: View) -> Record:
 
 
 def accuracy_per_cost(round: Round) -> float | None:
-    """Accuracy (%) over relative cost (%): the paper's table."""
+    """Accuracy (%) over relative cost (%), a number without a unit: the paper's table."""
     return round.accuracy / round.relative_cost if round.accuracy is not None and round.relative_cost else None
 
 
@@ -132,7 +137,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         asked_in = {number: view.asked(number) for number in finished[1:]}
     paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
     result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None, 0, len(first))] if finished else []
-    current, before = query, None
+    current, before = query.restored(query.state), None
     for number in finished[1:]:
         asked = asked_in[number]
         early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])

@@ -52,6 +52,7 @@ class FixedCuts(Uncalibrated):
     cost: CostModel
 
     def _cut(self, batch: Predictions) -> Plan:
+        """The plan of a batch whose rows have been looked at."""
         raise NotImplementedError
 
     @of_batches
@@ -84,7 +85,7 @@ class Plan:
     ----------
     probs : (n, L) what the order is made of; not to be written to afterwards.
     cuts : (n, S), S at least 1: one stage ends here and the next begins; L stands for "no cut".
-    reach : (n, S) the probability that the stage after this cut is asked.
+    reach : (n, S) the probability, from 0 to 1, that the stage after this cut is asked: that a list misses.
     member : (n, L) the classes before the only cut; None: the most probable ones.
     exhaustive : False: nothing is asked after the last cut; a miss leaves a partial label.
     none_option : False: "None of the above" is not offered (an oracle's list always holds the truth).
@@ -302,7 +303,11 @@ def _spread(reach: Array | float, cuts: Array) -> Array:
 
 
 class QueryDesign(Protocol):
-    """Something that turns probabilities into a Plan."""
+    """Something that turns probabilities into a Plan.
+
+    Costs are in the unit of `cost`: bits, seconds, or what else a cost model counts. Its settings are recorded as a
+    `Model`'s are (types.py): by `spec()`, fields or public attributes.
+    """
 
     @property
     def cost(self) -> CostModel: ...
@@ -319,12 +324,19 @@ class QueryDesign(Protocol):
         """The query as the calibration that left this state made it: how a campaign goes on where it stopped."""
 
     def calibrate(self, probs: Array, labels: Array) -> QueryDesign:
-        """A new query that has learnt from labelled probabilities."""
+        """A new query that has learnt from labelled probabilities; this one stays as it was.
+
+        Parameters
+        ----------
+        probs : (n, L) of items that the model has not learnt from; rows sum to 1.
+        labels : (n,) the true class of each, as a column of `probs`, from 0.
+        """
 
     def price(self, probs: Array) -> Array:
-        """(n,) the expected charge of each item. Runs inside the stream: nothing is planned.
+        """(n,) the expected charge of each item, in the unit of `cost`. Runs inside the stream: nothing is planned.
 
         A design marked `of_batches` (rows.py) is given the whole batch, so that logits need not become probabilities.
         """
 
-    def plan(self, probs: Array) -> Plan: ...
+    def plan(self, probs: Array) -> Plan:
+        """What n items are asked with: for each an order of the L classes, and where a list of it ends."""

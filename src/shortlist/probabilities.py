@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj, is_numpy_array
 
-from shortlist.types import Array, ShortlistError
+from shortlist.types import Array, Rng, ShortlistError
 
 # --- what is taken for an array --------------------------------------------------------------------------------
 
@@ -19,7 +20,7 @@ def as_array(values: Any, name: str = "values") -> Any:
     array([[0.5, 0.5]])
     """
     if is_array_api_obj(values):
-        return values
+        return values.detach() if getattr(values, "requires_grad", False) else values
     if hasattr(values, "to_numpy"):  # what pandas, polars and pyarrow have in common
         values = values.to_numpy()
     elif not isinstance(values, list | tuple) and not hasattr(values, "__array__"):
@@ -28,6 +29,19 @@ def as_array(values: Any, name: str = "values") -> Any:
         return np.asarray(values, order="C")  # sums along rows round as they do of any other array
     except (TypeError, ValueError) as error:
         raise ShortlistError(f"{name}: the rows do not make an array: {error}") from None
+
+
+def as_rng(rng: Any) -> Rng:
+    """A generator as it is, or the one that a whole number seeds.
+
+    >>> int(as_rng(0).integers(100)) == int(np.random.default_rng(0).integers(100))
+    True
+    """
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(int(rng))
+    if not isinstance(rng, np.random.Generator):
+        raise ShortlistError(f"rng: need np.random.default_rng(seed), or a whole number as its seed, got {rng!r}")
+    return rng
 
 
 # --- probabilities and labels ----------------------------------------------------------------------------------
@@ -64,7 +78,10 @@ def check_probs(probs: Array, name: str = "probs", *, first: int = 0) -> Array:
         raise ShortlistError(f"{name}: row {row} holds a negative number; give probabilities, not logits")
     row = first_true(~right)
     total = f"{float(sums[row]):.6g}"
-    raise ShortlistError(f"{name}: row {first + row} sums to {total}, not 1; give probabilities, not logits or counts")
+    raise ShortlistError(
+        f"{name}: row {first + row} sums to {total}, not 1; divide rounded numbers and counts by the row sums "
+        "(probs / probs.sum(axis=1, keepdims=True)), and give the softmax of logits"
+    )
 
 
 def check_matrix(probs: Array, name: str = "probs") -> Array:
@@ -73,7 +90,7 @@ def check_matrix(probs: Array, name: str = "probs") -> Array:
     if not is_array_api_obj(probs) or probs.ndim != 2 or probs.shape[1] < 1:
         raise ShortlistError(f"{name}: need a matrix (items, classes), got {_shape(probs)}")
     if not array_namespace(probs).isdtype(probs.dtype, "real floating"):
-        raise ShortlistError(f"{name}: need floating point numbers, got {probs.dtype}")
+        raise ShortlistError(f"{name}: need floating point numbers, got {probs.dtype}; give {name}.astype(float)")
     return probs
 
 
@@ -98,7 +115,10 @@ def check_labels(labels: Array, n: int, n_classes: int, name: str = "labels") ->
         raise ShortlistError(f"{name}: need {n} labels, one per row of the probabilities, got {_shape(labels)}")
     xp = array_namespace(labels)
     if not xp.isdtype(labels.dtype, "integral"):
-        raise ShortlistError(f"{name}: need whole numbers from 0 to {n_classes - 1}, got {labels.dtype}")
+        how = "of class names give the columns: [classes.index(label) for label in labels]"
+        if xp.isdtype(labels.dtype, ("numeric", "bool")):
+            how = f"leave out rows without a label, and give {name}.astype(int)"
+        raise ShortlistError(f"{name}: need whole numbers from 0 to {n_classes - 1}, got {labels.dtype}; {how}")
     wrong = (labels < 0) | (labels >= n_classes)
     if n and bool(xp.any(wrong)):
         row = first_true(wrong)
@@ -145,6 +165,37 @@ def before(probs: Array, classes: Array) -> Array:
     own = xp.take_along_axis(probs, classes, axis=1)
     index = xp.arange(probs.shape[1], device=device(probs))[None, :]
     return (probs > own) | ((probs == own) & (index < classes))
+
+
+def align(probs: Array, present: Iterable[Any], classes: Iterable[Any]) -> Array:
+    """(n, L) probabilities with a column for each of `classes`, in their order; 0 for those not `present`.
+
+    An estimator has columns for the classes it has learnt from alone, in an order of its own: those of `classes_`.
+
+    Parameters
+    ----------
+    probs : (n, k) what the estimator gives.
+    present : (k,) the class of each of its columns, as `estimator.classes_` says.
+    classes : (L,) all classes, in the order of the labels.
+
+    >>> align([[0.75, 0.25]], ["dog", "cat"], ["cat", "cow", "dog"])
+    array([[0.25, 0.  , 0.75]])
+    """
+    probs = check_matrix(probs)
+    names, columns = (listed.tolist() if hasattr(listed, "tolist") else list(listed) for listed in (classes, present))
+    place = {name: column for column, name in enumerate(names)}
+    for field, those in (("classes", names), ("present", columns)):
+        if len(set(those)) < len(those):
+            twice = next(name for name in those if those.count(name) > 1)
+            raise ShortlistError(f"align: {field} has {twice!r} twice")
+    if len(columns) != probs.shape[1]:
+        raise ShortlistError(f"align: probs has {probs.shape[1]} columns, and present names {len(columns)} classes")
+    if lost := [name for name in columns if name not in place]:
+        raise ShortlistError(f"align: {lost[0]!r} is present and not among classes ({', '.join(map(repr, names[:5]))})")
+    xp = array_namespace(probs)
+    whole = xp.zeros((probs.shape[0], len(names)), dtype=probs.dtype, device=device(probs))
+    whole[:, xp.asarray([place[name] for name in columns], dtype=xp.int64, device=device(probs))] = probs
+    return whole
 
 
 def without(probs: Array, rejected: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from shortlist.logits import Logits, check_logits
-from shortlist.probabilities import as_array, check_matrix, check_probs, count_true
+from shortlist.probabilities import check_matrix, check_probs, count_true
 from shortlist.types import Array, Predictions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -103,4 +103,5 @@ def takes_batches(price: Callable[..., Any]) -> bool:
 
 
 def as_batch(probs: Array | Predictions) -> Predictions:
-    return probs if isinstance(probs, Predictions) else Predictions(as_array(probs))
+    """An array as a batch, checked; a batch as it is: whoever reads a stream has looked at its rows."""
+    return probs if isinstance(probs, Predictions) else Predictions(check_probs(probs))

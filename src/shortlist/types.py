@@ -107,7 +107,12 @@ class Model(Protocol):
     """A classifier that a campaign retrains from scratch every round.
 
     One that lives on a device may have `place(array)`, which puts a NumPy array there: features of the dataset are then
-    compared where the predictions are.
+    compared where the predictions are. One that may fail on some data may have `check_dataset(dataset, n)`, which
+    refuses in a sentence what a first `fit` to n labels would fail on; it is called before a campaign begins.
+
+    Every part may have `spec()`: its settings by name, as TOML can hold them. They are written down when a campaign
+    begins, and other settings are refused when it goes on. Without it the fields of a dataclass are, or else the
+    public attributes: numbers, texts, lists and arrays whose names neither begin nor end with an underscore.
     """
 
     def prepare(self, dataset: Dataset) -> None:
@@ -309,8 +314,16 @@ class CostModel(Hashable, Protocol):
 
 
 class Acquisition(Protocol):
+    """What ranks items. Its settings are recorded as a `Model`'s are: by `spec()`, fields or public attributes."""
+
     @property
-    def needs(self) -> frozenset[str]: ...
+    def needs(self) -> frozenset[str]:
+        """Fields of `Pool` that `select` reads; a campaign works out these and leaves the others None."""
 
     def select(self, pool: Any, *, n: int, rng: Rng, price: Price = None) -> Ints:
-        """Positions of the items to ask about, best first."""
+        """n different positions of the items to ask about, best first.
+
+        A campaign gives a `Pool` whose `probs` are a stream, which may be read again: each reading gives batches of
+        `Predictions` with `probs` (m, L), in the order of the pool. There is no matrix to index; `Scored` and
+        `Sequential` (acquisition/method.py) read it for you.
+        """

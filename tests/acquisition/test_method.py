@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from shortlist.acquisition.badge import Badge
+from shortlist.acquisition.core_set import CoreSet
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
 from shortlist.acquisition.method import Scored, Sequential, Value, best, race
@@ -16,7 +20,7 @@ from shortlist.acquisition.random import Random
 from shortlist.acquisition.scan import BLOCK, scan
 from shortlist.system.arrays import to_numpy
 from shortlist.types import Array, Ints, Pool, Predictions, Rng, ShortlistError
-from tests.backends import Backend, each_backend, host, softmax
+from tests.backends import HAS_TORCH, Backend, each_backend, host, softmax
 
 
 @each_backend
@@ -151,3 +155,70 @@ def test_results_come_to_the_host_from_half_precision_and_from_the_middle_of_a_g
     given = torch.tensor([1.0, 0.5], dtype=torch.bfloat16)
     assert to_numpy(given).tolist() == [1.0, 0.5]
     assert to_numpy(given.float().requires_grad_() * 2).tolist() == [2.0, 1.0]
+
+
+# --- what a method of one's own may give -----------------------------------------------------------------------
+
+
+class Given(Scored):
+    """Gains that are a function of the probabilities."""
+
+    def __init__(self, gains: Callable[[Array], Array]) -> None:
+        self.made = gains
+
+    def gains(self, batch: Predictions) -> Array:
+        return self.made(batch.probs)
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        (
+            lambda p: p,
+            r"gains has to give one number an item, an array of shape \(9,\), got an array of shape \(9, 4\)",
+        ),
+        (lambda p: p[:, :1], r"got an array of shape \(9, 1\)"),
+        (lambda p: p.sum(), r"got an array of shape \(\)|got float64"),
+        (lambda p: "much", "got str"),
+        (lambda p: p[:, 0] - 2, "gains have to be at least 0, and item 0 has -1"),
+        (lambda p: np.where(p[:, 0] == p[3, 0], np.nan, 1.0), "item 3 has no finite score"),
+    ],
+)
+def test_gains_are_one_number_an_item_and_none_below_0(gains: Callable[[Array], Array], message: str) -> None:
+    for method in (Given(gains), CostAware(Given(gains))):
+        with pytest.raises(ShortlistError, match=f"^Given: .*({message})"):
+            method.select(softmax(9, 4), n=2, rng=0, price=np.ones(9))
+
+
+def test_gains_may_be_a_list_and_a_hair_below_0() -> None:
+    sure = np.eye(4)[[0, 1, 2]]
+    assert Given(lambda p: (1 - 1.0000001 * p.max(axis=1)).tolist()).select(sure, n=3, rng=0).tolist() == [0, 1, 2]
+
+
+@each_backend
+def test_a_seed_stands_for_its_generator(backend: Backend) -> None:
+    probs = backend(softmax(30, 4))
+    usual = Random().select(probs, n=9, rng=np.random.default_rng(3)).tolist()
+    seeds: list[Any] = [3, np.int64(3)]
+    assert [Random().select(probs, n=9, rng=seed).tolist() for seed in seeds] == [usual, usual]
+    for wrong in (None, "3", -1, True):
+        with pytest.raises(ShortlistError, match=r"^rng: need np\.random\.default_rng\(seed\), or a whole number"):
+            Random().select(probs, n=9, rng=wrong)  # type: ignore[arg-type]
+
+
+def test_how_many_is_a_whole_number() -> None:
+    with pytest.raises(ShortlistError, match=r"^n: need a whole number of items, got 0\.1; .* round\(share \* len"):
+        Entropy().select(softmax(30, 4), n=0.1, rng=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="needs torch")
+def test_tensors_that_learn_and_tensors_beside_arrays_are_taken() -> None:
+    import torch
+
+    probs, points = softmax(30, 4), np.random.default_rng(0).normal(size=(30, 5))
+    learning, there = torch.tensor(probs, requires_grad=True), torch.tensor(points, requires_grad=True)
+    for method in (Badge(), CoreSet(), CostAware(Badge())):
+        usual = method.select(probs, embeddings=points, labelled_embeddings=points[:3], price=probs[:, 0], n=5, rng=0)
+        for p, e, old in product((probs, learning), (points, there), (points[:3], there[:3])):
+            picks = method.select(p, embeddings=e, labelled_embeddings=old, price=learning[:, 0], n=5, rng=0)
+            assert picks.tolist() == usual.tolist()

@@ -90,7 +90,7 @@ def test_numbers_of_16_bits() -> None:
     ("x", "n_classes", "purity", "message"),
     [
         (np.ones(3), 2, 0.95, "features must be an array"),
-        ([[1.0]], 2, 0.95, "features must be an array"),
+        ("1", 2, 0.95, "features must be an array"),
         (np.ones((0, 3)), 2, 0.95, "of at least one item"),
         (np.full((2, 2), np.nan), 2, 0.95, "features must be finite"),
         (np.ones((2, 2)), 0, 0.95, "n_classes must be at least 1, got 0"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
@@ -92,3 +93,66 @@ def test_a_campaign_folder_says_what_was_asked_for(tmp_path: Path) -> None:
     assert kept["ahead"] == 5  # budget − n_cal
     assert kept["stop"] == {"rounds": 4, "tolerance": 0.1}
     assert kept["dataset"]["items"] == 40
+
+
+# --- parts of one's own ----------------------------------------------------------------------------------------
+
+
+class Held:
+    """What says nothing of itself."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+def test_public_attributes_that_say_something_are_described() -> None:
+    held = Held(k=3, where=Path("a"), few=(1, 2.5), cost=Seconds(), estimator=LogisticRegression(C=2), _seen=4, coef_=5)
+    held.__dict__.update(nothing=None, handle=object(), mixed=[1, None], kinds=frozenset({"b", "a"}), bad=float("nan"))
+    table = describe(held)
+    assert table.pop("name").endswith("test_config.Held")
+    assert table.pop("estimator")["C"] == 2
+    assert table == {
+        "k": 3,
+        "where": "a",
+        "few": [1, 2.5],
+        "cost": {"name": "seconds", "a": 0.0, "b": 1.59},
+        "kinds": {"name": "builtins.frozenset", "members": ["a", "b"]},
+        "bad": "nan",
+    }
+    assert first_difference(describe(held), describe(held)) is None
+    assert tomllib.loads(to_toml(describe(held)))["cost"]["b"] == 1.59
+
+
+def test_arrays_are_described_by_their_digest_and_networks_by_their_name() -> None:
+    one, same, other = (describe(Held(weights=np.arange(3) + add)) for add in (0, 0, 1))
+    assert first_difference(one, same) is None
+    assert str(first_difference(one, other)).startswith("weights.digest = ")
+    assert list(describe(Held(state_dict=1, training=True))) == ["name"]
+
+
+def test_a_loop_of_parts_ends() -> None:
+    one = Held(k=1)
+    one.friend = Held(back=one)  # type: ignore[attr-defined]
+    assert describe(one)["k"] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"name": "my.Part"}, {"name": "my.Part", "k": 3}),
+        ({"name": "builtins.frozenset"}, describe(frozenset({"a"}))),
+        ({"k": 3}, {"name": "my.Part", "k": 3}),  # a spec that names nothing
+    ],
+)
+def test_what_earlier_versions_wrote_down_is_enough(old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert first_difference({"model": old}, {"model": new}) is None
+    assert first_difference({"model": new}, {"model": {**new, "name": "my.Other"}}) is not None
+
+
+def test_a_spec_is_a_table() -> None:
+    class Wrong:
+        def spec(self) -> str:
+            return "k=3"
+
+    with pytest.raises(ShortlistError, match=r"Wrong: spec\(\) has to give its settings by name, got str"):
+        describe(Wrong())

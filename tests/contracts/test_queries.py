@@ -176,7 +176,7 @@ def test_bad_probabilities_are_refused_by_name(build: Callable[[CostModel], Any]
 @each_design
 def test_bad_truths_are_refused_by_name(build: Callable[[CostModel], Any]) -> None:
     probs = softmax(3, 4)
-    plan = planned(build(Bits()), probs, np.zeros(3, np.int64))
+    plan = planned(build(Bits()).restored(None), probs, np.zeros(3, np.int64))
     with pytest.raises(ShortlistError, match=r"^truth: row 2 names class 4; there are 4"):
         plan.charge(np.array([0, 3, 4]))
     with pytest.raises(ShortlistError, match=r"^truth: row 0 names class -1"):

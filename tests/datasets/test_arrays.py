@@ -174,3 +174,45 @@ def test_a_mask_is_not_taken_for_positions() -> None:
 def test_refusals_name_the_field_and_the_first_bad_row(arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ShortlistError, match=re.escape(sentence)):
         Arrays(**{"inputs": TWO, "labels": [0, 1], **arguments})
+
+
+# --- whole numbers as labels -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("labels", "n", "lost", "first"), [([1, 2, 1], 3, 1, 0), ([0, 5, -1], 6, 4, 1)])
+def test_numbers_with_gaps_are_warned_of(labels: list[int], n: int, lost: int, first: int) -> None:
+    """64 codes once became 631 classes, and every question 55% dearer, without a word."""
+    with pytest.warns(
+        UserWarning, match=rf"make {n} classes, and {lost} of them have no item \(the first is {first}\)"
+    ):
+        assert len(Arrays(np.zeros((3, 1)), labels).classes) == n
+    Arrays(np.zeros((3, 1)), [0, 1, -1])
+    Arrays(np.zeros((3, 1)), [0, 1, -1], classes=["a", "b", "never seen"])
+
+
+def test_classes_that_are_numbers_are_what_labels_say() -> None:
+    codes = np.array([431, 7, -1, 90])
+    data = Arrays(np.zeros((4, 1)), codes, classes=sorted({7, 90, 431}), test_inputs=np.zeros((1, 1)), test_labels=[90])
+    assert data.classes == ("7", "90", "431")
+    assert data.labels.tolist() == [2, 0, -1, 1]
+    assert data.test_labels is not None
+    assert data.test_labels.tolist() == [1]
+    assert data.subset([0, 1]).labels.tolist() == [2, 0]
+    assert Arrays(np.zeros((2, 1)), [-1, 1], classes=iter([-1, 1])).labels.tolist() == [0, 1]
+    with pytest.raises(ShortlistError, match=r"^labels, row 1 .*: 8 is not one of the 2 classes \(7, 9; -1: not known"):
+        Arrays(np.zeros((2, 1)), [7, 8], classes=[7, 9])
+
+
+@pytest.mark.parametrize("kind", ["list", "pandas", "nullable", "polars"])
+def test_a_label_that_is_not_there_is_not_known(kind: str) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    make: Any = {
+        "list": list,
+        "pandas": pandas.Series,  # which makes floats of numbers with a None among them
+        "nullable": lambda cells: pandas.Series(cells).convert_dtypes(),
+        "polars": polars.Series,
+    }[kind]
+    assert Arrays(np.zeros((3, 1)), make([1, 0, None])).labels.tolist() == [1, 0, -1]
+    named = Arrays(np.zeros((3, 1)), make(["b", "a", None]))
+    assert (named.classes, named.labels.tolist()) == (("a", "b"), [1, 0, -1])
+    assert Arrays(np.zeros((3, 1)), ["b", "a", pandas.NA]).labels.tolist() == [1, 0, -1]

@@ -8,18 +8,20 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.decomposition import PCA
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.feature_selection import SelectFromModel
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB, MultinomialNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 
-from shortlist.datasets.arrays import Arrays
+from shortlist import Arrays, Campaign, CandidateSet, Random
 from shortlist.models.perturbed import Ascent
 from shortlist.models.scikit import Scikit
 from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
@@ -383,3 +385,75 @@ def test_an_estimator_that_does_not_take_the_items_is_named() -> None:
         ShortlistError, match=r"GaussianNB\(\) cannot learn from these items \(texts are sparse; compon"
     ):
         model.fit(Labelled(np.array([0, 1]), np.array([0, 1]), n_classes=2), rng=np.random.default_rng(0))
+
+
+# --- texts as they are, and what would fail --------------------------------------------------------------------
+
+WORDS = ["oil price", "oil barrel", "wheat crop", "wheat price"] * 20
+
+
+def lengths(texts: Any) -> Any:
+    return np.array([[len(text), text.count("oil")] for text in texts])
+
+
+TAKE_TEXTS = [
+    make_pipeline(TfidfVectorizer(), LogisticRegression()),
+    make_pipeline("passthrough", make_pipeline(TfidfVectorizer(), StandardScaler(with_mean=False)), MultinomialNB()),
+    make_pipeline(make_union(TfidfVectorizer(), CountVectorizer()), LogisticRegression()),
+    CalibratedClassifierCV(make_pipeline(TfidfVectorizer(), LinearSVC())),
+    make_pipeline(FunctionTransformer(lengths), RandomForestClassifier(5)),  # does not say what it takes
+]
+
+
+@pytest.mark.parametrize("estimator", TAKE_TEXTS, ids=lambda e: re.sub(r"\W+", "-", str(e))[:60])
+def test_texts_go_as_they_are_to_an_estimator_that_takes_them(estimator: Any) -> None:
+    data = Arrays(WORDS, [1, 1, 0, 0] * 20, test_inputs=["oil", "a wheat"], test_labels=[1, 0])
+    model = Scikit(estimator)
+    model.check_dataset(data, 40)
+    model.prepare(data)
+    model.fit(Labelled(np.arange(60), data.labels[:60], 3), rng=0)
+    probs = all_probs(model.predict(np.arange(80)))
+    trained = clone(estimator).fit(np.array(WORDS[:60], object), data.labels[:60])
+    if not isinstance(estimator.steps[-1][1] if hasattr(estimator, "steps") else None, RandomForestClassifier):
+        np.testing.assert_allclose(probs[:, :2], trained.predict_proba(WORDS), atol=1e-6)
+    assert all_probs(model.predict_test()).argmax(axis=1).tolist() == [1, 0]
+    assert all(batch.embeddings is None for batch in model.predict(np.arange(80)))
+
+
+def test_a_pipeline_on_texts_has_a_loss() -> None:
+    data = Arrays(WORDS, [1, 1, 0, 0] * 20)
+    model = Scikit(make_pipeline(TfidfVectorizer(), LogisticRegression()))
+    model.prepare(data)
+    model.fit(Labelled(np.arange(80), data.labels, 2), rng=0)
+    own = Toy("texts", WORDS, data.labels)
+    usual = fitted(LogisticRegression(), own, everything(own)).perturbed_loss(np.arange(9))
+    np.testing.assert_allclose(model.perturbed_loss(np.arange(9)), usual, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n", "message"),
+    [
+        (
+            GaussianNB(),
+            40,
+            r"GaussianNB\(\) fails on 40 texts of arrays, .* TypeError: Sparse data.*components=100 makes",
+        ),
+        (KNeighborsClassifier(60), 40, "fails on 40 texts .*Expected n_neighbors <= n_samples_fit"),
+        (Broken([np.nan, 1.0, 1.0]), 40, "a row that is no distribution"),
+    ],
+)
+def test_what_would_fail_after_the_first_answers_is_refused_before(
+    tmp_path: Path, estimator: Any, n: int, message: str
+) -> None:
+    data = Arrays(WORDS, [1, 1, 0, 0] * 20)
+    parts: dict[str, Any] = {"dataset": data, "query": CandidateSet(n_cal=2), "acquisition": Random(), "budget": 5}
+    with pytest.raises(ShortlistError, match=f"^model: .*{message}"):
+        Campaign(tmp_path / "new", model=Scikit(estimator), initial=n, **parts)
+    assert not (tmp_path / "new").exists()
+
+
+def test_what_a_few_items_are_too_few_for_is_tried_with_as_many_as_there_will_be() -> None:
+    data = Arrays(WORDS, [1, 1, 0, 0] * 20)
+    Scikit(KNeighborsClassifier(60)).check_dataset(data, 70)
+    Scikit().check_dataset(data, 40)
+    Scikit(make_pipeline(PCA(60), LogisticRegression())).check_dataset(Arrays(np.eye(80), [0, 1] * 40), 70)

@@ -9,6 +9,10 @@ import pytest
 from shortlist.conformal import APS, LAC, RAPS
 from shortlist.costs import Linear
 from shortlist.queries.candidate_set import CalibratedSet, CandidateSet
+from shortlist.queries.conventional import Conventional
+from shortlist.queries.one_bit import OneBit
+from shortlist.queries.oracle import Oracle
+from shortlist.queries.top_k import TopK
 from shortlist.types import Array, ShortlistError
 from tests.backends import Backend, draw, each_backend, host, softmax
 
@@ -108,3 +112,39 @@ def test_adaptive_scores_cover_as_asked(score: Any) -> None:
 def test_bad_settings_are_refused_by_name(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ShortlistError, match=f"^candidate_set: {message}"):
         CandidateSet(**settings)
+
+
+def test_a_query_that_was_never_calibrated_says_so_when_it_plans() -> None:
+    query = CandidateSet(alpha=0.1)
+    query.calibrate(CAL, LABELS)  # gives a new query, which nobody keeps
+    with pytest.warns(UserWarning, match=r"is not calibrated and asks about all classes; .* query = query\.calibrate"):
+        plan = query.plan(CAL)
+    assert plan.sizes.tolist() == [10] * 200
+
+
+def test_a_campaign_and_a_calibration_that_lists_nobody_say_nothing() -> None:
+    waiting = CandidateSet().restored(None)
+    assert waiting.plan(CAL).sizes.tolist() == [10] * 200
+    assert waiting == CandidateSet()
+    assert CalibratedSet(CandidateSet(), 0.0, 0.0).plan(CAL).sizes.tolist() == [10] * 200
+
+
+@pytest.mark.parametrize(
+    "query", [CandidateSet(), CalibratedSet(CandidateSet(), 0.1, 0.3), TopK(2), OneBit(), Conventional(), Oracle()]
+)
+def test_a_price_is_of_probabilities_alone(query: Any) -> None:
+    """Decision values and rows that sum to 3 have a price too, if nobody looks."""
+    for wrong, message in ((CAL - 0.5, "holds a negative number"), (3 * CAL, "row 0 sums to 3, not 1; divide rounded")):
+        with pytest.raises(ShortlistError, match=message):
+            query.price(wrong)
+
+
+def test_alpha_is_a_fraction_and_a_score_or_a_cost_a_part() -> None:
+    with pytest.raises(ShortlistError, match=r"alpha must be from 0 to 1, .* got 95; 0\.05 stands for lists that hold"):
+        CandidateSet(alpha=95)
+    assert CandidateSet(score="APS") == CandidateSet(score=APS())
+    for part, message in ((APS, "APS is a class"), (3, "3 is neither")):
+        with pytest.raises(ShortlistError, match=rf"^score: {message}; give a name \(aps, lac, raps\) or a part"):
+            CandidateSet(score=part)  # type: ignore[arg-type]
+    with pytest.raises(ShortlistError, match=r"^top_k: k must be a whole number of at least 1, got 2\.5"):
+        TopK(2.5)  # type: ignore[arg-type]

@@ -40,7 +40,7 @@ def test_top_k_of_more_classes_than_there_are_is_conventional() -> None:
 
 
 def test_top_k_needs_one_class_at_least() -> None:
-    with pytest.raises(ShortlistError, match=r"^top_k: k must be at least 1, got 0"):
+    with pytest.raises(ShortlistError, match=r"^top_k: k must be a whole number of at least 1, got 0"):
         TopK(0)
 
 

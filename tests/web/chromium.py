@@ -46,7 +46,9 @@ def opened_browser() -> Iterator[Browser]:
 def require_browser() -> None:
     require_module("playwright")
     if not CHROMIUM.exists():
-        do_without(f"no browser at {CHROMIUM}: install Debian's chromium-headless-shell or chromium, or set SHORTLIST_CHROMIUM")
+        do_without(
+            f"no browser at {CHROMIUM}: install Debian's chromium-headless-shell or chromium, or set SHORTLIST_CHROMIUM"
+        )
 
 
 def require_module(name: str) -> None:

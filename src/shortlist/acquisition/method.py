@@ -7,6 +7,7 @@ draws through one hook, `Value`: the gain itself, or (1 + g)^d / price. That is 
 
 from __future__ import annotations
 
+import operator
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -18,13 +19,14 @@ import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
 from shortlist.acquisition.scan import BESIDE, Take, scan
-from shortlist.probabilities import as_array, check_probs, first_true
+from shortlist.probabilities import as_array, as_rng, check_probs, first_true
 from shortlist.rows import takes_batches
 from shortlist.system.arrays import to_numpy
 from shortlist.types import Array, Ints, Pool, Predictions, Price, Rng, ShortlistError
 
 PER_ITEM = ("probs", "embeddings", "features", "losses", "samples")  # fields of Pool with a row per item
 DIMENSIONS = {"losses": 1, "samples": 3}  # of a field's array; of all others: 2
+ROUNDING = 1e-6  # how far below 0 a gain may come out that is 0
 FREE = 1e-6  # of the highest price: what an item that costs nothing is taken to cost
 
 
@@ -89,7 +91,7 @@ class Selector(ABC):
         pool: Any,
         *,
         n: int,
-        rng: Rng,
+        rng: Rng | int,
         price: Price = None,
         embeddings: Array | None = None,
         features: Array | None = None,
@@ -104,7 +106,7 @@ class Selector(ABC):
         ----------
         pool : (m, L) probabilities, `Logits`, a stream of `Predictions`, a `Pool`, or None where nothing reads them.
         n : how many items to choose.
-        rng : what is drawn is drawn from here; the same seed gives the same items.
+        rng : what is drawn is drawn from here, or a whole number as its seed; the same seed gives the same items.
         price : (m,) or a function of probabilities, such as `query.price`; read by `CostAware` only.
         embeddings, features, labelled_embeddings, labelled_features, losses, samples : fields of `Pool`, by name.
 
@@ -120,7 +122,7 @@ class Selector(ABC):
             "losses": losses,
             "samples": samples,
         }
-        return self._select(as_pool(pool, arrays), n, rng, price)
+        return self._select(as_pool(pool, arrays), _count(n), as_rng(rng), price)
 
 
 class Method(Selector):
@@ -204,11 +206,35 @@ class Scored(Method):
             if pool.probs is None:  # what an ensemble predicts
                 pool = replace(pool, probs=array_namespace(pool.samples).mean(pool.samples, axis=1))
         self._require("probs", pool.probs)
-        gains, prices = scan(pool, self.gains, _pricer(value))
+        gains, prices = scan(pool, self._gains, _pricer(value))
         n = self._at_most(n, 0 if gains is None else int(gains.shape[0]))
         if gains is None:
             return np.empty(0, np.int64)
+        gains = self._at_least_0(gains)
         return best(self._finite(replace(value, price=_settled(value, prices, self.name, gains.shape[0]))(gains)), n)
+
+    def _gains(self, batch: Predictions) -> Array:
+        """What `gains` gives, if it is one number for each item of the batch."""
+        gains = as_array(self.gains(batch), "gains")
+        wanted = (batch.matrix.shape[0],)
+        if is_array_api_obj(gains) and tuple(gains.shape) == wanted:
+            return gains
+        got = f"an array of shape {tuple(gains.shape)}" if is_array_api_obj(gains) else type(gains).__name__
+        raise ShortlistError(
+            f"{self.name}: gains has to give one number an item, an array of shape {wanted}, got {got}"
+        )
+
+    def _at_least_0(self, gains: Array) -> Array:
+        """The gains, if none is below 0 but by rounding."""
+        xp = array_namespace(gains)
+        if not gains.shape[0] or not bool(xp.any(gains < 0)):
+            return gains
+        if bool(xp.any(gains < -ROUNDING)):
+            row = first_true(gains < -ROUNDING)
+            raise ShortlistError(
+                f"{self.name}: gains have to be at least 0, and item {row} has {float(gains[row]):.6g}"
+            )
+        return xp.clip(gains, 0.0, None)
 
     def _finite(self, worth: Array) -> Array:
         xp = array_namespace(worth)
@@ -281,6 +307,15 @@ class Sequential(Method):
         return size
 
 
+def _count(n: Any) -> int:
+    """How many items are wanted, if that is a whole number."""
+    try:
+        return operator.index(n)
+    except TypeError:
+        share = "; of a share of the pool give round(share * len(pool))" if isinstance(n, float) and 0 < n < 1 else ""
+        raise ShortlistError(f"n: need a whole number of items, got {n!r}{share}") from None
+
+
 def as_pool(pool: Any, arrays: Mapping[str, Any]) -> Pool:
     """A Pool of arrays, from anything that `select` takes; the arrays given by name replace those of a record."""
     record: Pool = pool if isinstance(pool, Pool) else Pool(probs=pool)
@@ -288,7 +323,11 @@ def as_pool(pool: Any, arrays: Mapping[str, Any]) -> Pool:
     listed = isinstance(record.probs, list | tuple)  # batches, or else an array
     is_stream = listed and (not record.probs or isinstance(record.probs[0], Predictions))
     given["probs"] = None if is_stream else record.probs
-    return replace(record, **{name: as_array(values, name) for name, values in given.items() if values is not None})
+    made = {name: as_array(values, name) for name, values in given.items() if values is not None}
+    for name in made:  # tensors beside NumPy arrays: all as the probabilities are, or labelled rows as the others
+        beside = made.get("probs"), made.get(name.removeprefix("labelled_"))
+        made[name] = next((_like(made[name], other) for other in beside if is_array_api_obj(other)), made[name])
+    return replace(record, **made)
 
 
 def best(worth: Array, n: int) -> Ints:
@@ -337,8 +376,8 @@ def _settled(value: Value, prices: Array | None, name: str, size: int) -> Array 
 
 
 def _like(price: Array, gains: Array) -> Array:
-    """Prices as an array of the gains' own kind, on the same device."""
+    """Prices, or others, as an array of the gains' own kind, on the same device."""
     xp = array_namespace(gains)
-    if is_array_api_obj(price) and array_namespace(price) is xp and device(price) == device(gains):
+    if not is_array_api_obj(price) or (array_namespace(price) is xp and device(price) == device(gains)):
         return price
     return xp.asarray(to_numpy(price), device=device(gains))

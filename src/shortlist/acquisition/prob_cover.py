@@ -21,6 +21,7 @@ from shortlist.acquisition.geometry.neighbours import (
 from shortlist.acquisition.geometry.points import bands
 from shortlist.acquisition.method import Sequential, Value
 from shortlist.devices import kernels
+from shortlist.probabilities import as_array, as_rng
 from shortlist.system.arrays import as_index, to_numpy
 from shortlist.types import Array, Floats, Ints, Pool, Rng, ShortlistError
 
@@ -135,7 +136,7 @@ def _picks(
 BALLS = 10_000  # looked at, in a large pool
 
 
-def purity_radius(features: Array, n_classes: int, rng: Rng, purity: float = 0.95) -> float:
+def purity_radius(features: Array, n_classes: int, rng: Rng | int, purity: float = 0.95) -> float:
     """The largest δ at which so large a share of balls is pure: all items closer than δ are of one cluster.
 
     Clusters are by k-means with one for every class, over features (n, D) brought to length 1. Every candidate is
@@ -146,6 +147,7 @@ def purity_radius(features: Array, n_classes: int, rng: Rng, purity: float = 0.9
     >>> round(purity_radius(x, 2, np.random.default_rng(0)), 3)
     1.266
     """
+    features, rng = as_array(features, "purity_radius: features"), as_rng(rng)
     if not is_array_api_obj(features) or features.ndim != 2 or features.shape[0] == 0:
         raise ShortlistError("purity_radius: features must be an array (items, numbers) of at least one item")
     if not bool(array_namespace(features).all(array_namespace(features).isfinite(features))):

@@ -29,9 +29,13 @@ from shortlist.campaign.settings import Settings
 from shortlist.campaign.storage.folder import Asked, Folder
 from shortlist.campaign.storage.store import Entry, RoundRow
 from shortlist.campaign.view import View
-from shortlist.plans import QueryDesign
+from shortlist.plans import Plan, QueryDesign
 from shortlist.types import Annotator, Answer, Floats, Ints, Question, Rng, Round, ShortlistError
 
+POOL = (  # for those who write an acquisition of their own
+    "in a campaign pool.probs is a stream: loop over it for batches whose .probs are (m, L), or be a Scored or a "
+    "Sequential, which is given arrays; fields that `needs` does not name are None"
+)
 CHUNK = 1000  # questions put to an annotator, and answers written down, together
 
 
@@ -85,6 +89,8 @@ class Campaign:
         self.settings = settings or Settings(**named)
         self.query, self.acquisition, self.stop = self.settings.query, self.settings.acquisition, self.settings.stop
         self.folder = Folder(Path(folder).absolute())
+        if not self.folder.database.exists():
+            self.settings.try_model()
         self.store, self.known = self.folder.open(self.config, self.settings.dataset, growing=growing)
         self.view = View(self.store, self.known)
         self.learner = Learner(self.settings.model, self.settings.dataset, self.known)
@@ -304,10 +310,10 @@ class Campaign:
         wanted = min(budget, len(pool))
         chosen = self._best(last, query, pool, wanted, resolution)
         probs = self.learner.probs(chosen, resolution)
-        prices = np.asarray(query.price(probs[:wanted]), np.float64)
+        prices = _prices(query, probs[:wanted])
         charges = prices
         if self.settings.price != "cost":  # items are charged by the query's cost, whatever they are selected by
-            charges = np.asarray(self.query.restored(last.query).price(probs[:wanted]), np.float64)
+            charges = _prices(self.query.restored(last.query), probs[:wanted])
         n = self._affordable(charges)
         ahead = slice(wanted, wanted + self._reserve(number, n < wanted))
         before = {name: _nan(getattr(last, name)) for name in ("alpha", "threshold")}
@@ -326,7 +332,7 @@ class Campaign:
         if asked.calibration.any():
             state = "calibrating"
             cal = asked.calibration
-            plan = query.plan(asked.probs[cal])
+            plan = _plan(query, asked.probs[cal])
             rows = self._made(question_rows(plan, asked.items[cal], number, "calibration", resolution.rejected))
         else:
             state = "asking"
@@ -342,8 +348,12 @@ class Campaign:
         self._restore(last)
         self._say(number, "select", f"{n} of {len(pool)} items")
         candidates = self.learner.pool(pool, self.acquisition.needs, resolution)
-        picked = self.acquisition.select(candidates, n=n, rng=self._rng(number, "select"), price=query.price)
-        return pool[checked_picks(picked, n, len(pool), type(self.acquisition).__name__)]
+        rng, name = self._rng(number, "select"), type(self.acquisition).__name__
+        try:
+            picked = self.acquisition.select(candidates, n=n, rng=rng, price=query.price)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise ShortlistError(f"{name}: select fails ({type(error).__name__}: {error}); {POOL}") from error
+        return pool[checked_picks(picked, n, len(pool), name)]
 
     def _priced(self, done: RoundRow) -> QueryDesign:
         """The query as the round after `done` decides by it."""
@@ -419,8 +429,8 @@ class Campaign:
     def _rest(self, query: QueryDesign, asked: Asked, number: int, resolution: Resolution) -> list[dict[str, Any]]:
         """The questions of a round outside D_cal, and those kept ready for the next."""
         rest, gone = ~asked.calibration, resolution.rejected
-        rows = question_rows(query.plan(asked.probs[rest]), asked.items[rest], number, "query", gone)
-        ahead = question_rows(query.plan(asked.ahead_probs), asked.ahead_items, number + 1, "ahead", gone, "reserved")
+        rows = question_rows(_plan(query, asked.probs[rest]), asked.items[rest], number, "query", gone)
+        ahead = question_rows(_plan(query, asked.ahead_probs), asked.ahead_items, number + 1, "ahead", gone, "reserved")
         return self._made(rows) + self._made(ahead)
 
     def _made(self, rows: Rows) -> list[dict[str, Any]]:
@@ -472,6 +482,25 @@ class Campaign:
 
     def _say(self, number: int, step: str, detail: str = "") -> None:
         self.watch(Step(number, step, detail))
+
+
+def _prices(query: QueryDesign, probs: Any) -> Floats:
+    """(n,) what the query expects each item to cost, if that is what it gives."""
+    prices = np.asarray(query.price(probs), np.float64)
+    if prices.shape != (len(probs),):
+        wanted = f"one number an item, an array of shape ({len(probs)},)"
+        raise ShortlistError(f"{type(query).__name__}: price has to give {wanted}, got shape {prices.shape}")
+    return prices
+
+
+def _plan(query: QueryDesign, probs: Any) -> Plan:
+    """What the query makes of the items, if that is a plan for them."""
+    plan = query.plan(probs)
+    if not isinstance(plan, Plan) or len(plan) != len(probs):
+        got = f"one of {len(plan)}" if isinstance(plan, Plan) else type(plan).__name__
+        wanted = f"a Plan of {len(probs)} items (shortlist.plans has `shortlisted` and `nested`)"
+        raise ShortlistError(f"{type(query).__name__}: plan has to give {wanted}, got {got}")
+    return plan
 
 
 def _too_few(what: str, wanted: int, there: int) -> list[str]:

@@ -109,6 +109,11 @@ class Settings:
             if hasattr(self.model, "check_perturbed_loss"):
                 self.model.check_perturbed_loss()
 
+    def try_model(self) -> None:
+        """Refuse a model that fails on the dataset, before anybody is asked."""
+        if hasattr(self.model, "check_dataset"):
+            self.model.check_dataset(self.dataset, self.initial)
+
     def remarks(self) -> list[str]:
         """What is allowed and worth a word all the same."""
         if self.dataset.test_labels is None and not self.holdout:

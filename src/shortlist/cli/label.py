@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,6 +11,12 @@ from shortlist.system.extras import require
 from shortlist.system.terminal import say
 from shortlist.types import ShortlistError
 
+if TYPE_CHECKING:
+    from shortlist.campaign.engine import Campaign, Step
+
+TrustCode = Annotated[
+    bool, typer.Option("--trust-code", help="Run parts such as mine:Gini, from files in the campaign's folder.")
+]
 DEMO = Path("runs/label-demo")
 
 
@@ -24,6 +31,7 @@ def label(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     demo: Annotated[bool, typer.Option("--demo", help="No data at hand: label drawings.")] = False,
     kind: Annotated[Literal["digits", "glyphs"], typer.Option(help="Of --demo: 10 digits, or 500 glyphs.")] = "digits",
+    trust_code: TrustCode = False,
     password: Annotated[bool, typer.Option("--password", help="Set the password of an owner, and end.")] = False,
 ) -> None:
     """Label a campaign: serves the page where people answer, while models are trained behind it.
@@ -45,12 +53,15 @@ def label(
     from shortlist.recipes.build import control_share, open_campaign
     from shortlist.web.serve import serve
 
-    with open_campaign(folder) as campaign:
+    with open_campaign(folder, trust_code=trust_code) as campaign:
         control = control_share(folder)
-        serve(campaign, worker=command(folder), host=host, port=port, browser=browser, control=control)
+        serve(campaign, worker=command(folder, trust_code), host=host, port=port, browser=browser, control=control)
 
 
-def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign that is being labelled.")]) -> None:
+def work(
+    folder: Annotated[Path, typer.Argument(help="The folder of a campaign that is being labelled.")],
+    trust_code: TrustCode = False,
+) -> None:
     """Train and plan for people who are labelling; `shortlist label` starts this by itself.
 
     Says what it does, a line of JSON at a time, looks again when a line comes in, and ends when its input does.
@@ -61,12 +72,16 @@ def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign t
     from shortlist.web.service.worker import apart
     from shortlist.web.service.worker import work as go_on
 
-    go_on(lambda watch: open_campaign(folder, watch, growing=False), sys.stdin, apart(sys.stdout), use_known)
+    def opened(watch: Callable[[Step], None]) -> Campaign:
+        return open_campaign(folder, watch, growing=False, trust_code=trust_code)
+
+    go_on(opened, sys.stdin, apart(sys.stdout), use_known)
 
 
-def command(folder: Path) -> list[str]:
+def command(folder: Path, trust_code: bool = False) -> list[str]:
     """What starts the worker of a campaign."""
-    return [sys.executable, "-c", "from shortlist.cli import main; main()", "work", str(folder)]
+    trust = ["--trust-code"] * trust_code
+    return [sys.executable, "-c", "from shortlist.cli import main; main()", "work", str(folder), *trust]
 
 
 def _set_password(folder: Path) -> None:

@@ -37,6 +37,10 @@ def run(
     smoke: Annotated[
         bool, typer.Option("--smoke", help="The recipe made small: shows in a minute that everything works.")
     ] = False,
+    trust_code: Annotated[
+        bool,
+        typer.Option("--trust-code", help="Run parts of your own, such as mine:Gini, from files beside the recipe."),
+    ] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="End with report.html.")] = True,
 ) -> None:
     """Run a recipe: one campaign, or a grid over queries × acquisitions × seeds, for each of its variants.
@@ -57,11 +61,11 @@ def run(
         found = changed(found, named | above, where)
     if seeds is not None:
         found = changed(found, {"seeds": whole_numbers("--seeds", seeds, "0,1,2"), "seed": None}, where)
-    folder = out or Path("runs") / folder_name(found.name)
+    folder, code = out or Path("runs") / folder_name(found.name), recipe.parent if trust_code else None
     if smoke:
         say = partial(plain_console(stderr=True).print, highlight=False, soft_wrap=True)
-        found, data = data_or_example(found, data, folder / MADE_UP, say)
-    run_recipe(found, folder, data=data, workers=jobs, only=only or [], report=report)
+        found, data = data_or_example(found, data, folder / MADE_UP, say, code)
+    run_recipe(found, folder, data=data, workers=jobs, only=only or [], report=report, code=code)
 
 
 def whole_numbers(option: str, text: str, example: str) -> list[int]:
@@ -75,7 +79,14 @@ def whole_numbers(option: str, text: str, example: str) -> list[int]:
 
 
 def run_recipe(
-    recipe: Recipe, out: Path, *, data: Path | None, workers: int, only: Sequence[str] = (), report: bool = True
+    recipe: Recipe,
+    out: Path,
+    *,
+    data: Path | None,
+    workers: int,
+    only: Sequence[str] = (),
+    report: bool = True,
+    code: Path | None = None,
 ) -> None:
     """Every campaign, then the report, or the table alone where none is wanted or nothing can draw it."""
     from shortlist.cli.report import NEEDED, tell
@@ -86,7 +97,7 @@ def run_recipe(
 
     everything, console = jobs(recipe, out), plain_console(stderr=True)
     try:
-        sweep(chosen(everything, only), data=data, workers=workers, console=console)
+        sweep(chosen(everything, only), data=data, workers=workers, console=console, code=code)
     except KeyboardInterrupt:
         console.print("stopped; the same command goes on from here", highlight=False)
         raise typer.Exit(130) from None

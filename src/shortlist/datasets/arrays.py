@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -44,13 +45,14 @@ class Arrays:
 
     `inputs` say by their shape what they are: numbers (N, D), dense or sparse, are features; uint8 (N, H, W) or
     (N, H, W, 3) are images; strings are texts. Labels are class indices (-1: not known) or class names (None or
-    "": not known). Classes are names, or a file of them. Lists, pandas and polars are taken wherever an array is.
+    "": not known). Classes are names, or a file of them; whole numbers are the codes that labels then hold. Lists,
+    pandas and polars are taken wherever an array is.
 
     Parameters
     ----------
     inputs : N rows, as above.
-    labels : (N,) indices or names; None: nothing is labelled.
-    classes : names of the classes, or a file of them; None: those that occur in the labels.
+    labels : (N,) indices, codes or names; None: nothing is labelled.
+    classes : names or codes of the classes, or a file of names; None: those that occur in the labels.
     keys : (N,) stable names of the items; None: "0", "1", ...
     features : (N, F) self-supervised features, for methods that compare items.
     test_inputs, test_labels : a test split, to measure accuracy on.
@@ -59,6 +61,8 @@ class Arrays:
     >>> letters = Arrays(["alpha", "beta", "Athens"], ["greek", None, "city"], keys=["a", "b", "c"])
     >>> letters.kind, letters.classes, letters.labels
     ('texts', ('city', 'greek'), array([ 1, -1,  0]))
+    >>> Arrays([[0.5], [1.0]], [431, 7], classes=[7, 431]).labels
+    array([1, 0])
     >>> letters.labelled().keys
     ('a', 'c')
     >>> Arrays([[0.5], [1.0]], ["x", "y"], keys=["a", "a"])
@@ -83,16 +87,23 @@ class Arrays:
     ) -> None:
         self._inputs = as_inputs(inputs, field="inputs")
         n = self._inputs.shape[0]
+        if classes is not None and not isinstance(classes, str | Path):
+            classes = list(classes)
+        codes = as_codes(classes)
         cells = np.full(n, -1) if labels is None else same_length(as_cells(labels, field="labels"), n, field="labels")
         self.name = name
         self.kind: Kind = kind_of(self._inputs, field="inputs")
         self.classes = as_classes(inferred_classes(cells) if classes is None else classes)
-        self.labels = encode(cells, self.classes, field="labels")
+        self.labels = encode(places(cells, codes, field="labels"), self.classes, field="labels")
+        if classes is None and isinstance(cells, np.ndarray):
+            warn_of_gaps(self.labels, len(self.classes))
         self.keys = tuple(map(str, range(n))) if keys is None else as_keys(keys, n, field="keys")
         self.features = None if features is None else as_features(features, n)
-        self._test_inputs, self.test_labels = self._test_split(test_inputs, test_labels)
+        self._test_inputs, self.test_labels = self._test_split(test_inputs, test_labels, codes)
 
-    def _test_split(self, inputs: Any | None, labels: Any | None) -> tuple[Any | None, Ints | None]:
+    def _test_split(
+        self, inputs: Any | None, labels: Any | None, codes: list[int] | None
+    ) -> tuple[Any | None, Ints | None]:
         if inputs is None and labels is None:
             return None, None
         if inputs is None or labels is None:
@@ -103,7 +114,7 @@ class Arrays:
                 f"test_inputs: {described(stored)} cannot be compared with inputs: {described(self._inputs)}"
             )
         cells = same_length(as_cells(labels, field="test_labels"), stored.shape[0], "test_labels", of="test_inputs")
-        return stored, encode_test(cells, self.classes, field="test_labels")
+        return stored, encode_test(places(cells, codes, field="test_labels"), self.classes, field="test_labels")
 
     @property
     def inputs(self) -> Any:
@@ -264,16 +275,47 @@ def as_cells(labels: Any, *, field: str) -> Cells:
         labels = np.asarray(labels)
     if isinstance(labels, np.ndarray) and labels.dtype.kind in "iu" and labels.ndim == 1:
         return labels.astype(np.int64)
-    rows = list(labels)
-    if rows and all(isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in rows):
-        return np.array(rows, np.int64)
+    rows = [None if is_missing(cell) else cell for cell in labels]
+    known = [row for row in rows if row is not None]
+    # pandas makes floats of whole numbers where some are missing
+    if known and all(is_whole(row, floats=len(known) < len(rows)) for row in known):
+        return np.array([-1 if row is None else int(row) for row in rows], np.int64)
     return [name_or_missing(cell, row, field=field) for row, cell in enumerate(rows)]
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell says nothing: None, NaN, or what pandas writes for either."""
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and np.isnan(cell))
+
+
+def is_whole(cell: Any, *, floats: bool = False) -> bool:
+    if floats and isinstance(cell, float | np.floating):
+        return bool(cell.is_integer())
+    return isinstance(cell, int | np.integer) and not isinstance(cell, bool)
+
+
+def as_codes(classes: list[Any] | str | Path | None) -> list[int] | None:
+    """Classes that are whole numbers; None where they are names, a file or not given."""
+    if not isinstance(classes, list) or not all(map(is_whole, classes)):
+        return None
+    return [int(code) for code in classes]
+
+
+def places(cells: Cells, codes: list[int] | None, *, field: str) -> Cells:
+    """Labels that name classes by their codes, as indices; others as they are."""
+    if codes is None or not isinstance(cells, np.ndarray):
+        return cells
+    place = {-1: -1, **{code: index for index, code in enumerate(codes)}}
+    for row in np.flatnonzero([cell not in place for cell in cells.tolist()])[:1]:
+        some = ", ".join(map(str, codes[:5])) + (", ..." if len(codes) > 5 else "")
+        raise wrong_row(field, row, f"{cells[row]} is not one of the {len(codes)} classes ({some}; -1: not known)")
+    return np.array([place[cell] for cell in cells.tolist()], np.int64)
 
 
 def name_or_missing(cell: Any, row: int, *, field: str) -> str | None:
     if isinstance(cell, str):
         return str(cell) or None
-    if cell is None or (isinstance(cell, float) and np.isnan(cell)):  # pandas writes a missing name as nan
+    if is_missing(cell):
         return None
     kind = type(cell).__name__
     raise wrong_row(field, row, f"{cell!r} is a {kind}; give names throughout, or whole numbers throughout")
@@ -284,6 +326,18 @@ def inferred_classes(cells: Cells) -> list[str]:
     if isinstance(cells, np.ndarray):
         return [str(index) for index in range(int(cells.max(initial=-1)) + 1)]
     return sorted({cell for cell in cells if cell is not None})
+
+
+def warn_of_gaps(labels: Ints, n: int) -> None:
+    """That some of the n classes do not occur among labels that are numbers: each makes all lists longer."""
+    there = np.unique(labels[labels >= 0])
+    if len(there) < n:
+        warnings.warn(
+            f"labels: whole numbers up to {n - 1} make {n} classes, and {n - len(there)} of them have no item (the "
+            f"first is {np.setdiff1d(np.arange(n), there)[0]}), which makes every question dearer; name the classes "
+            "there are: classes=sorted(set(labels))",
+            stacklevel=3,
+        )
 
 
 def encode(cells: Cells, classes: Sequence[str], *, field: str) -> Ints:

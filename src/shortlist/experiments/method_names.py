@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from inspect import signature
 from typing import Any
 
+from shortlist.campaign.config import without_names
 from shortlist.measures import Record
 from shortlist.recipes.parts import part_class
 
@@ -24,22 +26,37 @@ def label(config: Mapping[str, Any]) -> str:
 
 
 def part_label(kind: str, part: Mapping[str, Any], inside: str | None = None) -> str:
-    """What its class calls itself, with its settings put in (`inside` for parts in it); a part not ours by its name."""
-    cls = part_class(kind, str(part["name"]))
-    if cls is None:
-        return str(part["name"])
-    settings = {name: parameter.default for name, parameter in signature(cls).parameters.items()} | dict(part)
+    """What its class calls itself, with its settings put in (`inside` for parts in it).
+
+    What the class of another author is called stands in the part; code of theirs is not run for a name.
+    """
+    cls, called = part_class(kind, str(part["name"])), part.get("called", {})
+    known = {} if cls is None else signature(cls).parameters
+    settings = {name: parameter.default for name, parameter in known.items()} | dict(part)
     for name, value in part.items():
         if isinstance(value, Mapping) and "name" in value:
             settings[name] = inside or part_label(kind, value)
+    if cls is None:
+        return _filled(str(called.get("short") or part["name"]), settings)
     fixed = "" if part.get("alpha") is None else f"(α={part['alpha']:g})"
     return (getattr(cls, "short", "") or cls.__name__).format_map(settings) + fixed
 
 
+def _filled(short: str, settings: Mapping[str, Any]) -> str:
+    """The name with settings in braces put in, of those that are plain; nothing else that braces can say.
+
+    >>> _filled("Gini{k}", {"k": 3}), _filled("Gini{k.__class__}", {"k": 3})
+    ('Gini3', 'Gini{k.__class__}')
+    """
+    plain = {name: str(value) for name, value in settings.items() if isinstance(value, str | int | float)}
+    return re.sub(r"\{(\w+)\}", lambda found: plain.get(found[1], found[0]), short)
+
+
 def explained(kind: str, part: Mapping[str, Any]) -> dict[str, str]:
     """The names that a part's label is made of, each with a sentence; none for a part that is not ours."""
-    about = getattr(part_class(kind, str(part["name"])), "about", "")
-    fixed = "" if part.get("alpha") is None else " α is fixed."
+    cls = part_class(kind, str(part["name"]))
+    about = getattr(cls, "about", "") or str(part.get("called", {}).get("about", ""))
+    fixed = "" if cls is None or part.get("alpha") is None else " α is fixed."
     sentences = {part_label(kind, part, inside="·"): about + fixed} if about else {}
     return sentences | (explained(kind, part["inner"]) if "inner" in part else {})
 
@@ -120,8 +137,9 @@ def _subject(record: Record) -> dict[str, Any]:
 
 
 def asked_for(record: Record) -> dict[str, Any]:
-    """Everything but the seed, and where the dataset lies."""
-    return {k: known_dataset(v) if k == "dataset" else v for k, v in record.config.items() if k != "seed"}
+    """Everything but the seed, where the dataset lies, and what authors call their parts."""
+    config: dict[str, Any] = without_names(record.config)
+    return {k: known_dataset(v) if k == "dataset" else v for k, v in config.items() if k != "seed"}
 
 
 def known_dataset(dataset: Mapping[str, Any]) -> dict[str, Any]:

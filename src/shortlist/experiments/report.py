@@ -23,6 +23,7 @@ from shortlist.experiments.tables import (
     money,
     money_line,
     number,
+    rival,
     state,
     summaries,
     unfinished,
@@ -111,6 +112,13 @@ def headline(groups: Groups, rows: Sequence[Summary], best: Summary | None) -> H
         lead += (
             f"{twin}, run with the same {seeds}, ended with exactly the same labels for the same items, at that full "
             "price."
+        )
+    other = rival(rows, best)
+    if other and other.method != best.method:
+        lead += (
+            f" Its {number(other.accuracy)}% accuracy came at {amount(other.cost, best.unit)}; the cheapest way to as "
+            f"much with all classes at once, with the items of {other.method}, comes to "
+            f"{amount(other.conventional_cost, best.unit)}."
         )
     return together(title, el("p", lead, class_="lead"), bars(best), facts(groups, best))
 

@@ -43,11 +43,13 @@ News = Step | Round | str  # of a running campaign: what it does, a round it has
 Tell = Callable[[int, News], None]  # with the number of the job
 
 
-def sweep(listed: Sequence[Job], *, data: Path | None, workers: int, console: Console) -> None:
+def sweep(
+    listed: Sequence[Job], *, data: Path | None, workers: int, console: Console, code: Path | None = None
+) -> None:
     """Run all jobs to their end. The first campaign that fails stops the sweep with its error."""
     if workers < 1:
         raise ShortlistError(f"jobs: must be at least 1, got {workers}")
-    builder = Builder(data)
+    builder = Builder(data, code=code)
     if console.is_terminal:
         console.print("reading the data and checking every campaign", style="dim")
     for job in listed:
@@ -57,7 +59,7 @@ def sweep(listed: Sequence[Job], *, data: Path | None, workers: int, console: Co
             for number, job in enumerate(listed):
                 run_job(job, builder, partial(tell, number))
         else:
-            _in_processes(listed, data, min(workers, len(listed)), tell)
+            _in_processes(listed, builder, min(workers, len(listed)), tell)
 
 
 def run_job(job: Job, builder: Builder, tell: Callable[[News], None]) -> None:
@@ -75,10 +77,12 @@ def run_job(job: Job, builder: Builder, tell: Callable[[News], None]) -> None:
 # --- several at a time -----------------------------------------------------------------------------------------
 
 
-def _in_processes(listed: Sequence[Job], data: Path | None, workers: int, tell: Tell) -> None:
+def _in_processes(listed: Sequence[Job], builder: Builder, workers: int, tell: Tell) -> None:
     context = multiprocessing.get_context("spawn")
     news: Any = context.Manager().Queue()
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_set_up, initargs=(data, news))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_set_up, initargs=(builder.data, builder.code, news)
+    )
     futures = [pool.submit(_work, number, job) for number, job in enumerate(listed)]
     try:
         _relay(news, futures, tell)
@@ -94,9 +98,9 @@ def _in_processes(listed: Sequence[Job], data: Path | None, workers: int, tell: 
 _worker: dict[str, Any] = {}
 
 
-def _set_up(data: Path | None, news: Any) -> None:
+def _set_up(data: Path | None, code: Path | None, news: Any) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    _worker.update(builder=Builder(data), news=news)
+    _worker.update(builder=Builder(data, code=code), news=news)
 
 
 def _work(number: int, job: Job) -> None:
@@ -159,7 +163,7 @@ WRONG = 0.4  # share of a made-up crowd's answers that are not the truth, as in 
 
 
 def data_or_example(
-    recipe: Recipe, data: Path | None, made: Path, say: Callable[[str], None]
+    recipe: Recipe, data: Path | None, made: Path, say: Callable[[str], None], code: Path | None = None
 ) -> tuple[Recipe, Path | None]:
     """The recipe and its data folder; what is missing from either is made up, in the folder `made`."""
     recipes = each_variant(recipe)
@@ -170,7 +174,7 @@ def data_or_example(
         for name in named:
             write_example(name, made)
         say(f"no {' and no '.join(missing)} in the data folder: this run is on made-up records in {made}")
-    builder = Builder(made if missing else data)
+    builder = Builder(made if missing else data, code=code)
     crowds: dict[str, str] = {}  # files of labels for the annotator to answer from, by variant
     lost: dict[str, None] = {}  # files, in the order of the variants
     for variant, one in recipes.items():

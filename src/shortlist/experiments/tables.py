@@ -6,11 +6,12 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from shortlist.experiments.method_names import by_subject, grouped
-from shortlist.measures import Record, accuracy_per_cost, saving
+from shortlist.measures import Record, accuracy_per_cost, saved, saving
 from shortlist.types import Round
 
 if TYPE_CHECKING:
@@ -97,6 +98,14 @@ class Spread:
 # --- what a method came to -------------------------------------------------------------------------------------
 
 
+class Point(NamedTuple):
+    """A round whose accuracy is known: means over seeds."""
+
+    cost: float
+    conventional_cost: float
+    accuracy: float  # %
+
+
 @dataclass(frozen=True)
 class Summary:
     """A method at the last round that all its seeds have finished."""
@@ -117,6 +126,28 @@ class Summary:
     saving: Spread
     set_size: Spread
     seconds: Spread
+    curve: tuple[Point, ...]
+
+    def accuracy_at(self, cost: float) -> float | None:
+        """% once so much was paid, between rounds by a straight line; that of the last round when all is paid."""
+        reached = None
+        for before, after in pairwise((*self.curve[:1], *self.curve)):
+            if after.cost > cost:
+                if reached is None:
+                    return None
+                share = (cost - before.cost) / (after.cost - before.cost)
+                return before.accuracy + share * (after.accuracy - before.accuracy)
+            reached = after.accuracy
+        return reached
+
+    def price_of(self, accuracy: float, field: Literal["cost", "conventional_cost"] = "cost") -> float | None:
+        """What had been paid when so many % were first reached, or had all been asked conventionally; None: never."""
+        for before, after in pairwise((*self.curve[:1], *self.curve)):
+            if after.accuracy >= accuracy:
+                low, high = getattr(before, field), getattr(after, field)
+                gained = after.accuracy - before.accuracy
+                return float(high - (high - low) * (after.accuracy - accuracy) / gained if gained > 0 else high)
+        return None
 
 
 def summaries(groups: Groups) -> list[Summary]:
@@ -144,7 +175,13 @@ def summary(method: str, records: Sequence[Record]) -> Summary:
         saving=over(saving),
         set_size=Spread.of(set_size(rounds) for rounds in shared),
         seconds=Spread.of(math.fsum(r.seconds for r in rounds) for rounds in shared),
+        curve=tuple(_point(seeds) for seeds in zip(*shared, strict=True) if all(r.accuracy is not None for r in seeds)),
     )
+
+
+def _point(seeds: Sequence[Round]) -> Point:
+    """A round of every seed, as one."""
+    return Point(*(statistics.fmean(getattr(r, name) for r in seeds) for name in Point._fields))
 
 
 def set_size(rounds: Sequence[Round]) -> float | None:
@@ -175,28 +212,70 @@ def money_line(records: Sequence[Record]) -> str:
 
 
 def best_method(rows: Sequence[Summary]) -> Summary | None:
-    """The candidate set method with most accuracy for its cost, among those that came furthest; failing that, another.
+    """Of the methods with shortlists that came furthest, the most accurate for as much money as the cheapest has paid.
 
-    Early rounds are cheap, so a method that has only begun would win over all that are done.
+    Where accuracy is not measured, the candidate set method that saved most. Early rounds are cheap, so a method that
+    has only begun would win over all that are done.
     """
+    furthest = _furthest(rows)
+    if all(row.curve for row in furthest):
+        budget = min((_paid(row) for row in furthest), default=0.0)
+        return max(furthest, key=lambda s: (s.accuracy_at(budget) or 0.0, s.saving.mean or 0.0), default=None)
+    mine = [row for row in furthest if row.query == "candidate_set"] or furthest
+    return max(mine, key=lambda s: s.saving.mean or 0.0)
+
+
+def _furthest(rows: Sequence[Summary]) -> list[Summary]:
     shorter = [row for row in rows if row.rounds and row.query != "conventional"]
-    mine = [row for row in shorter if row.query == "candidate_set"] or shorter
-    return max(mine, key=lambda s: (s.rounds, s.accuracy_per_cost.mean or 0.0, s.saving.mean or 0.0), default=None)
+    return [row for row in shorter if row.rounds == max(other.rounds for other in shorter)]
+
+
+def _paid(row: Summary) -> float:
+    return row.curve[-1].cost
+
+
+class Rival(NamedTuple):
+    """The cheapest way to as much accuracy with all classes shown at once."""
+
+    accuracy: float  # %, of the best method when it had paid as much as the cheapest of those that came as far
+    cost: float  # that the best method had paid for it
+    conventional_cost: float
+    method: str  # whose items these are
+
+
+def rival(rows: Sequence[Summary], best: Summary) -> Rival | None:
+    """What the best method is compared with, at equal accuracy; None where accuracy is not measured."""
+    furthest = _furthest(rows)
+    if not all(row.curve for row in furthest):
+        return None
+    accuracy = best.accuracy_at(min(map(_paid, furthest)))
+    cost = None if accuracy is None else best.price_of(accuracy)
+    if accuracy is None or cost is None:
+        return None
+    ways = {row.method: row.price_of(accuracy, "conventional_cost") for row in (best, *rows)}
+    known = {method: price for method, price in ways.items() if price is not None}
+    method = min(known, key=lambda name: known[name])
+    return Rival(accuracy, cost, known[method], method)
 
 
 def money(rows: Sequence[Summary], best: Summary | None) -> Money:
-    """The headline about the best method, or about what was paid where there is none."""
+    """The headline about the best method, or about what was paid where there is none.
+
+    At equal accuracy, where it is measured: the cheapest way to it is what any other has to be compared with.
+    """
     if best is None:
         most = max((row for row in rows if row.rounds), key=lambda row: row.labelled.mean or 0, default=None)
         if most is None:
             return Money("No round is finished yet")
         paid = amount(most.cost.mean, most.unit)
         return Money(f"{number(most.labelled.mean, 0)} labels for {paid}, asked conventionally")
-    saved = best.saving.mean or 0.0
-    if abs(saved) < 0.5:
-        return Money("Same labels, ", "same price", " as asking conventionally")
-    word = "cheaper" if saved > 0 else "dearer"
-    return Money("Same labels, ", f"{number(abs(saved), 0)}% {word}", " than asking conventionally")
+    other = rival(rows, best)
+    same = "Same labels, " if other is None else f"{number(other.accuracy)}% accuracy, "
+    share = best.saving.mean if other is None else saved(other.cost, other.conventional_cost)
+    if share is None or abs(share) < 0.5:
+        return Money(same, "same price", " as asking conventionally")
+    word = "cheaper" if share > 0 else "dearer"
+    return Money(same, f"{number(abs(share), 0)}% {word}", " than asking conventionally")
 
 
 # --- how far a campaign is -------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ class Hub:
             self._learner = FineTuning(self._pretrained(dataset), dataset, tuning, self.batch, chosen(self.device))
         self._inputs = dataset.inputs, dataset.test_inputs
 
-    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
+    def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
         self._prepared().fit(labelled, rng=rng)
 
     def predict(self, items: Ints) -> Stream:

@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 from shortlist.models.linear.encoding import Matrix, encode
 from shortlist.models.model import SplitModel, TrainingSet, check_settings
 from shortlist.models.svm.pairwise import Mask, couple, fit_sigmoids, pair_index, pair_probs
+from shortlist.probabilities import as_rng
 from shortlist.system.arrays import blocks
 from shortlist.system.files import read_made_from, write_npz
 from shortlist.system.threads import on_all_cores
@@ -109,11 +110,11 @@ class KernelSVM(SplitModel[_Split, _Fitted]):
         self._train = self._split(train, train)
         self._test = None if test is None else self._split(test, train)
 
-    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
+    def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
         kernel, training_set = self._prepared().kernel, TrainingSet.of(labelled)
         items, labels = training_set.items, training_set.labels
         everything = np.ones(len(items), bool)
-        held = _stratified_folds(labels, self.folds, rng)
+        held = _stratified_folds(labels, self.folds, as_rng(rng))
         train = partial(_train, kernel, items, labels, self.C)
         machines, *fold_machines = on_all_cores(train, [everything, *(~h for h in held)])
         held_out = partial(_held_out, kernel, items, labels)

@@ -90,7 +90,7 @@ class LinearProbe(SplitModel["torch.Tensor", _Fitted]):
         self._test = None if test is None else self._on_device(test)
         self.forget()
 
-    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
+    def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
         from shortlist.models.linear.softmax_regression import softmax_regression
 
         train, training_set = self._prepared(), TrainingSet.of(labelled)

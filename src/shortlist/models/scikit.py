@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
-from shortlist.models.linear.encoding import Matrix, encode, principal
+from shortlist.models.linear.encoding import Matrix, as_texts, encode, principal
 from shortlist.models.model import SplitModel, TrainingSet, check_settings
 from shortlist.models.perturbed import Ascent, perturbed_losses
+from shortlist.probabilities import align, as_rng
 from shortlist.system.arrays import blocks
 from shortlist.system.threads import on_one_thread
 from shortlist.types import Array, Dataset, Floats, Ints, Labelled, Predictions, Rng, ShortlistError
@@ -35,7 +39,8 @@ class _Fitted:
 class Scikit(SplitModel[Matrix, _Fitted]):
     """A fresh clone of `estimator` is fitted every round; without one, logistic regression.
 
-    With `components` the estimator sees so many principal components of the items instead of pixels, words or
+    Texts reach it as they are if it takes texts (a pipeline that begins with TfidfVectorizer, say), and as TF-IDF if
+    not. With `components` the estimator sees so many principal components of the items instead of pixels, words or
     features: what makes many classes, or many words, quick to learn.
 
     Classes that have no label yet get probability 0. Partial labels are left aside: scikit-learn has no place
@@ -86,15 +91,38 @@ class Scikit(SplitModel[Matrix, _Fitted]):
         return spec
 
     def prepare(self, dataset: Dataset) -> None:
+        if dataset.kind == "texts" and self.components is None and _takes_texts(self.estimator, dataset):
+            tests = None if dataset.test_inputs is None else as_texts(dataset.test_inputs)
+            self._train, self._test = as_texts(dataset.inputs), tests
+            return
         train, test = encode(dataset)
         self._train, self._test = (train, test) if self.components is None else principal(train, test, self.components)
 
-    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
+    def check_dataset(self, dataset: Dataset, n: int) -> None:
+        """Refuse what a first fit to n labels would fail on; images, which are not read yet, are left aside."""
+        if dataset.kind == "images":
+            return
+        for size in sorted({min(n, FEW), n}):  # where few items fail, the estimator may need as many as there will be
+            failed = _failure(_try, replace(self), _some(dataset, size))
+            if failed is None:
+                return
+        told = str(failed) if isinstance(failed, ShortlistError) else f"{type(failed).__name__}: {failed}"
+        if dataset.kind == "texts" and self.components is None:
+            told += (
+                "; texts reach it as TF-IDF, a sparse matrix: components=100 makes dense numbers of it, and a pipeline "
+                "that begins with TfidfVectorizer() is given the texts themselves"
+            )
+        raise ShortlistError(
+            f"model: {_written(self.estimator)} fails on {size} {dataset.kind} of {dataset.name}, before anybody was "
+            f"asked: {told}"
+        ) from failed
+
+    def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
         matrix, training_set = self._prepared(), TrainingSet.of(labelled)
         n_seen, estimator = len(training_set.classes), None
         if n_seen > 1:  # most estimators refuse a single class
-            _refuse_too_many(self.estimator, n_seen, matrix.shape[1])
-            fit = _seeded(clone(self.estimator), rng).fit
+            _refuse_too_many(self.estimator, n_seen, matrix)
+            fit = _seeded(clone(self.estimator), as_rng(rng)).fit
             with warnings.catch_warnings():  # the first labels of many classes are few for each, and are classes
                 warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
                 estimator = on_one_thread(partial(self._learn, fit, matrix[training_set.items], training_set.labels))
@@ -135,10 +163,10 @@ class Scikit(SplitModel[Matrix, _Fitted]):
 
     @staticmethod
     def _predict(fitted: _Fitted, split: Matrix, rows: Ints) -> Predictions:
-        inputs = split[rows]
-        probs = np.zeros((len(rows), fitted.learnt_from.n_classes), np.float32)
-        probs[:, fitted.learnt_from.classes] = _seen_probs(fitted.estimator, inputs)
-        return Predictions(probs, inputs if isinstance(inputs, np.ndarray) else None)
+        inputs, learnt_from = split[rows], fitted.learnt_from
+        seen = _seen_probs(fitted.estimator, inputs).astype(np.float32)
+        dense = isinstance(inputs, np.ndarray) and inputs.ndim == 2
+        return Predictions(align(seen, learnt_from.classes, range(learnt_from.n_classes)), inputs if dense else None)
 
 
 def _seen_probs(estimator: Any | None, inputs: Matrix) -> Floats:
@@ -156,14 +184,81 @@ def _seen_probs(estimator: Any | None, inputs: Matrix) -> Floats:
     return normalised
 
 
-def _refuse_too_many(estimator: Any, n_classes: int, width: int) -> None:
+def _refuse_too_many(estimator: Any, n_classes: int, matrix: Matrix) -> None:
     """Beyond this the solver's numbers of weights overflow, and the process would end without a word."""
     alone = isinstance(estimator, LogisticRegression) and estimator.solver == "lbfgs"
-    if alone and n_classes * width > MOST_WEIGHTS:
+    width = matrix.shape[1] if alone else 0
+    if n_classes * width > MOST_WEIGHTS:
         raise ShortlistError(
             f"{_written(estimator)} would have {n_classes} classes × {width} features to weigh, more than it can; "
             "set components = 256 (or so) of the model, in a campaign of its own"
         )
+
+
+# --- what an estimator takes -----------------------------------------------------------------------------------
+
+FEW = 50  # items to try an estimator on
+
+
+def _takes_texts(estimator: Any, dataset: Dataset) -> bool:
+    """Whether it begins with a step that says so; or else fails on TF-IDF and does not fail on texts."""
+    if any(_says_texts(step) for step in _first_steps(estimator)):
+        return True
+    if isinstance(estimator, LogisticRegression):
+        return False
+    some = _some(dataset, FEW)
+    words = _failure(lambda: _fitted_once(estimator, encode(some)[0]))
+    return words is not None and _failure(_fitted_once, estimator, some.inputs) is None
+
+
+def _first_steps(estimator: Any) -> Iterator[Any]:
+    """The steps that see the inputs themselves, of pipelines, unions and what wraps an estimator."""
+    if hasattr(estimator, "steps"):
+        yield from _first_steps(next((step for _, step in estimator.steps if step not in (None, "passthrough")), None))
+    elif hasattr(estimator, "transformer_list"):
+        for _, part in estimator.transformer_list:
+            yield from _first_steps(part)
+    elif hasattr(getattr(estimator, "estimator", None), "fit"):
+        yield from _first_steps(estimator.estimator)
+    else:
+        yield estimator
+
+
+def _says_texts(step: Any) -> bool:
+    return isinstance(step, BaseEstimator) and bool(get_tags(step).input_tags.string)
+
+
+def _some(dataset: Dataset, n: int) -> Any:
+    """A dataset of n of the items at most, from all of it."""
+    inputs = as_texts(dataset.inputs) if dataset.kind == "texts" else dataset.inputs
+    rows = np.unique(np.linspace(0, inputs.shape[0] - 1, n).astype(np.int64))
+    return SimpleNamespace(name=dataset.name, kind=dataset.kind, inputs=inputs[rows], test_inputs=None)
+
+
+def _failure(call: Callable[..., None], *arguments: Any) -> Exception | None:
+    """What a call raises, whatever an estimator of somebody else does; its warnings are about made-up labels."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            call(*arguments)
+        except Exception as error:
+            return error
+    return None
+
+
+def _try(model: Scikit, some: Any) -> None:
+    """A fit to made-up labels of three classes, and predictions."""
+    n = some.inputs.shape[0]
+    if n > 1:
+        model.prepare(some)
+        model.fit(Labelled(np.arange(n), np.arange(n) % min(n, 3), n_classes=3), rng=0)
+        for _ in model.predict(np.arange(n)):
+            pass
+
+
+def _fitted_once(estimator: Any, inputs: Any) -> None:
+    labels = np.arange(inputs.shape[0]) % 2
+    _seeded(clone(estimator), np.random.default_rng(0)).fit(inputs, labels).predict_proba(inputs)
 
 
 def _last(estimator: Any) -> Any:
@@ -199,4 +294,5 @@ def _written(estimator: Any) -> str:
     """One line that is the same in every process: whole, without line breaks or memory addresses."""
     whole = isinstance(estimator, BaseEstimator)  # repr() would cut out the middle of a long pipeline
     text = BaseEstimator.__repr__(estimator, N_CHAR_MAX=10**6) if whole else repr(estimator)
-    return re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text))
+    home, colon, _ = str(getattr(estimator, "recipe_name", "")).partition(":")  # a file beside a recipe
+    return home + colon + re.sub(r"\s+", " ", re.sub(r" at 0x[0-9a-fA-F]+", "", text))

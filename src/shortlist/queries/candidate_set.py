@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -56,6 +58,7 @@ class CandidateSet:
 
     state: ClassVar[None] = None  # nothing is known before calibration
     threshold: ClassVar[None] = None
+    is_waiting: ClassVar[bool] = False  # of a campaign that has not calibrated yet
 
     n_cal: int = 500
     alpha: float | None = None
@@ -68,7 +71,10 @@ class CandidateSet:
         if self.n_cal < 1:
             raise ShortlistError(f"candidate_set: n_cal must be at least 1, got {self.n_cal}")
         if self.alpha is not None and not 0 <= self.alpha < 1:
-            raise ShortlistError(f"candidate_set: alpha must be from 0 to 1, 1 itself left out, got {self.alpha}")
+            percent = "; 0.05 stands for lists that hold the answer 95 times in 100" if self.alpha >= 1 else ""
+            raise ShortlistError(
+                f"candidate_set: alpha must be from 0 to 1, 1 itself left out, got {self.alpha}{percent}"
+            )
         if self.search not in ("exact", "grid"):
             raise ShortlistError(f"candidate_set: search must be exact or grid, got {self.search!r}")
         if self.quantile not in ("plain", "corrected", "authors"):
@@ -81,14 +87,22 @@ class CandidateSet:
         >>> query.alpha, query.n_cal, query.state
         (0.1, 5, {'alpha': 0.1, 'threshold': 0.4})
         """
-        return (
-            self
-            if state is None
-            else CalibratedSet(self, float(state["alpha"]), float(state["threshold"]), state.get("missed"))
-        )
+        if state is None:
+            waiting = copy(self)
+            vars(waiting)["is_waiting"] = True
+            return waiting
+        return CalibratedSet(self, float(state["alpha"]), float(state["threshold"]), state.get("missed"))
 
     def calibrate(self, probs: Array, labels: Array) -> CalibratedSet:
-        """The query with the threshold that labelled probabilities call for.
+        """A new query with the threshold that labelled probabilities call for: use what comes back.
+
+        Parameters
+        ----------
+        probs : (n, L) of items that the model has not learnt from; rows sum to 1.
+        labels : (n,) the true class of each, as a column of `probs`, from 0.
+
+        The new query's `alpha` is a share from 0 to 1; its `threshold` is on the scale of the score, for LAC a
+        probability.
 
         >>> CandidateSet(alpha=0).calibrate([[0.75, 0.25], [0.5, 0.5]], [0, 1]).state
         {'alpha': 0, 'threshold': 0.0}
@@ -113,7 +127,7 @@ class CandidateSet:
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
-        """(n,) what asking about each item costs conventionally.
+        """(n,) what asking about each item costs conventionally, in the unit of `cost`: with `Bits`, log2(L) bits.
 
         >>> CandidateSet().price([[0.7, 0.1, 0.1, 0.1]])
         array([2.])
@@ -121,12 +135,16 @@ class CandidateSet:
         return Conventional(self.cost).price(probs)
 
     def plan(self, probs: Array) -> Plan:
-        """All classes in one stage.
+        """All classes in one stage, with a warning: outside a campaign, whoever plans wants what `calibrate` gives.
 
-        >>> CandidateSet().plan([[0.2, 0.8]]).sets
+        >>> CandidateSet().restored(None).plan([[0.2, 0.8]]).sets  # as a campaign asks before its first calibration
         [array([1, 0])]
         """
-        return Conventional(self.cost).plan(probs)
+        plan = Conventional(self.cost).plan(probs)
+        if not self.is_waiting:
+            told = "CandidateSet is not calibrated and asks about all classes; plan with what calibrate returns:"
+            warnings.warn(f"{told} query = query.calibrate(cal_probs, cal_labels)", stacklevel=2)
+        return plan
 
 
 @dataclass(frozen=True)
@@ -169,6 +187,16 @@ class CalibratedSet:
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
+        """(n,) what each item's answer is expected to cost, in the unit of `cost`: its list, and with the
+        probability that such a list misses, the other classes after it (eq. 6).
+
+        Parameters
+        ----------
+        probs : (n, L), rows sum to 1; or a batch, whose rows are not looked at again.
+
+        >>> CandidateSet().restored({"alpha": 0.1, "threshold": 0.3}).price([[0.7, 0.1, 0.1, 0.1]]).round(3)  # bits
+        array([1.158])
+        """
         if not self.threshold:
             return self.query.price(probs)
         batch = as_batch(probs)
@@ -180,9 +208,14 @@ class CalibratedSet:
         return array_namespace(table).take(table, sizes)
 
     def plan(self, probs: Array) -> Plan:
+        """For each item (n, L) the classes whose conformity reaches `threshold`, then the others after "None".
+
+        >>> CandidateSet().restored({"alpha": 0.1, "threshold": 0.3}).plan([[0.6, 0.3, 0.1], [0.3, 0.3, 0.4]]).sizes
+        array([2, 3])
+        """
         probs = check_probs(probs)
         if not self.threshold:
-            return self.query.plan(probs)
+            return Conventional(self.cost).plan(probs)
         return shortlisted(probs, members(self.score(probs), self.threshold), self.reach)
 
 

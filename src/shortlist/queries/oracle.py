@@ -6,7 +6,7 @@ from array_api_compat import array_namespace, device
 
 from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, Uncalibrated, nested, stage_cost
-from shortlist.probabilities import as_array, before, check_labels, check_probs
+from shortlist.probabilities import before, check_labels, check_probs
 from shortlist.types import Array, CostModel
 
 
@@ -30,7 +30,7 @@ class Oracle(Uncalibrated):
         >>> Oracle().price([[0.5, 0.5]])
         array([1.])
         """
-        probs = as_array(probs, "probs")
+        probs = check_probs(probs)
         xp = array_namespace(probs)
         shown = xp.arange(1, probs.shape[1] + 1, dtype=xp.int64, device=device(probs))
         charge = stage_cost(shown, xp.full_like(shown, probs.shape[1]), self.cost, none_option=self.none_option)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 from array_api_compat import array_namespace
 
 from shortlist.costs import COST, ByName
@@ -27,8 +28,8 @@ class TopK(FixedCuts):
     cost: ByName[CostModel] = COST
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ShortlistError(f"top_k: k must be at least 1, got {self.k}")
+        if not isinstance(self.k, int | np.integer) or self.k < 1:
+            raise ShortlistError(f"top_k: k must be a whole number of at least 1, got {self.k!r}")
 
     def _cut(self, batch: Predictions) -> Plan:
         probs = batch.probs

@@ -36,11 +36,12 @@ FOLDERS = {"r52", *OFFICIAL}  # datasets that live in a folder of their own in t
 # --- data ------------------------------------------------------------------------------------------------------
 
 
-def dataset_of(table: Part, *, home: Path | None = None, data: Path | None = None) -> Dataset:
+def dataset_of(table: Part, *, home: Path | None = None, data: Path | None = None, code: Path | None = None) -> Dataset:
     """The dataset that a table names: of a recipe, of a campaign's or a study's settings, or of an export.
 
     Files are looked for in `home` (a campaign's or a study's folder), then from where the command was started, then
     in the folder `data` (the command line's --data, or else $SHORTLIST_DATA), then in the folders above `home`.
+    `code`: as `parts.build` has it.
 
     >>> len(dataset_of({"name": "digits"}).keys)
     1347
@@ -55,7 +56,7 @@ def dataset_of(table: Part, *, home: Path | None = None, data: Path | None = Non
             found = find_file(settings[key], home=home, data=data)
             # the campaign remembers where it was, to be read from another folder too
             settings[key] = str(found if name in FOLDERS else found.absolute())
-    dataset: Dataset = build("datasets", settings, "dataset")
+    dataset: Dataset = build("datasets", settings, "dataset", code)
     return dataset
 
 
@@ -77,6 +78,7 @@ class Builder:
 
     data: Path | None = None  # the folder with the datasets
     home: Path | None = None  # the folder of the campaign whose settings the recipe is
+    code: Path | None = None  # the folder with the parts of one's own, where they are trusted
     _made: dict[str, Any] = field(default_factory=dict)  # datasets, features and models, by what was asked for
 
     def check(self, job: Job) -> None:
@@ -85,7 +87,8 @@ class Builder:
         settings = self.settings(job)
         if hasattr(settings.model, "check"):  # a missing encoder is to be noticed now, not in hours
             settings.model.check()
-        Folder(job.folder).check(settings.config, settings.dataset)
+        if Folder(job.folder).check(settings.config, settings.dataset) is None:
+            settings.try_model()
         self.annotator(job.recipe, settings.dataset, job.seed)
 
     def campaign(self, job: Job, watch: Callable[[Step], None] | None = None) -> tuple[Campaign, Simulated]:
@@ -100,12 +103,12 @@ class Builder:
         if recipe.rounds is not None and "rounds" in recipe.stop:
             raise ShortlistError("stop.rounds: give either rounds or stop.rounds")
         if recipe.features is not None:  # also where nothing needs them
-            _check_encoder(recipe.features)
-        acquisition = _named(recipe, "acquisition", job.acquisition, one="acquisition", many="acquisitions")
+            _check_encoder(recipe.features, self.code)
+        acquisition = self._named(recipe, "acquisition", job.acquisition, one="acquisition", many="acquisitions")
         built = {
             "dataset": self._seen_by(acquisition, recipe),
-            "model": self._once("model", recipe.model, lambda: build("models", recipe.model, "model")),
-            "query": _named(recipe, "queries", job.query, one="query", many="queries"),
+            "model": self._once("model", recipe.model, lambda: build("models", recipe.model, "model", self.code)),
+            "query": self._named(recipe, "queries", job.query, one="query", many="queries"),
             "acquisition": acquisition,
             "seed": job.seed,
             "stop": _record("stop", Stopping, {"rounds": recipe.rounds, **recipe.stop}),
@@ -114,6 +117,11 @@ class Builder:
         }
         plain = {f.name: getattr(recipe, f.name) for f in fields(Settings) if f.name in Recipe.model_fields}
         return Settings(**{**plain, **built})
+
+    def _named(self, recipe: Recipe, kind: str, name: str, *, one: str, many: str) -> Any:
+        """A part of a job: one that the recipe names, or the only one."""
+        table = getattr(recipe, many)[name] if name else getattr(recipe, one)
+        return build(kind, table, f"{many}.{name}" if name else one, self.code)
 
     def _once(self, what: str, table: object, make: Callable[[], Made]) -> Made:
         key = f"{what}: {table!r}"
@@ -125,7 +133,9 @@ class Builder:
     def dataset(self, recipe: Recipe) -> Dataset:
         """The recipe's dataset; only its items with a label where answers are simulated from them."""
         dataset: Any = self._once(
-            "dataset", recipe.dataset, lambda: dataset_of(recipe.dataset, home=self.home, data=self.data)
+            "dataset",
+            recipe.dataset,
+            lambda: dataset_of(recipe.dataset, home=self.home, data=self.data, code=self.code),
         )
         if recipe.annotator.name != "people":
             if (dataset.labels < 0).all():
@@ -140,7 +150,7 @@ class Builder:
         if recipe.features is None or not acquisition.needs & {"features", "labelled_features"}:
             return dataset
         table = recipe.features
-        return self._once("features", (recipe.dataset, table), lambda: _featured(dataset, table))
+        return self._once("features", (recipe.dataset, table), lambda: _featured(dataset, table, self.code))
 
     # --- answers -----------------------------------------------------------------------------------------------
 
@@ -190,12 +200,6 @@ class Builder:
         return labels
 
 
-def _named(recipe: Recipe, kind: str, name: str, *, one: str, many: str) -> Any:
-    """A part of a job: one that the recipe names, or the only one."""
-    table = getattr(recipe, many)[name] if name else getattr(recipe, one)
-    return build(kind, table, f"{many}.{name}" if name else one)
-
-
 def _refuse_people(recipe: Recipe) -> None:
     if recipe.annotator.name == "people":
         raise ShortlistError(
@@ -204,15 +208,15 @@ def _refuse_people(recipe: Recipe) -> None:
         )
 
 
-def _check_encoder(table: Part) -> None:
-    encoder = check("models", table, "features")
+def _check_encoder(table: Part, code: Path | None) -> None:
+    encoder = check("models", table, "features", code)
     if not hasattr(encoder, "features"):
         raise ShortlistError(f"features.name: {snake(encoder.__name__)} learns labels and makes no features")
 
 
-def _featured(dataset: Dataset, table: Part) -> Dataset:
+def _featured(dataset: Dataset, table: Part, code: Path | None) -> Dataset:
     """The same items with features of an encoder, and in the campaign's record what made them."""
-    encoder = build("models", table, "features")
+    encoder = build("models", table, "features", code)
     made: Any = copy(dataset)
     made.features = encoder.features(dataset)
     record = {**describe(dataset), "features": describe(encoder)}
@@ -233,13 +237,21 @@ def _record(at: str, kind: type[Made], table: dict[str, Any]) -> Made:
 FILE = "campaign.toml"
 
 
-def open_campaign(folder: str | Path, watch: Callable[[Step], None] | None = None, *, growing: bool = True) -> Campaign:
+def open_campaign(
+    folder: str | Path,
+    watch: Callable[[Step], None] | None = None,
+    *,
+    growing: bool = True,
+    trust_code: bool = False,
+) -> Campaign:
     """The campaign that the folder's campaign.toml asks for: new, or as it was left.
+
+    With `trust_code` its parts may be classes in files of the folder; without, nothing in the folder is run.
 
     Of the processes that have it open only the server takes in new items (`growing`): the others would know of items
     that it does not.
     """
-    return Campaign(folder, settings_in(folder), watch=watch, growing=growing)
+    return Campaign(folder, settings_in(folder, trust_code=trust_code), watch=watch, growing=growing)
 
 
 def use_known(campaign: Campaign) -> int:
@@ -261,14 +273,14 @@ def control_share(folder: str | Path) -> float:
     return _read(Path(folder)).control
 
 
-def settings_in(folder: str | Path) -> Settings:
+def settings_in(folder: str | Path, *, trust_code: bool = False) -> Settings:
     """The settings in a folder's campaign.toml, parts built. Every item is asked about, labelled or not."""
     home = Path(folder)
     recipe = _read(home)
     recipe = recipe.model_copy(update={"dataset": _lenient(recipe.dataset, home)})
     # one campaign of a grid has no names of its own
     job = Job(recipe, query="", acquisition="", seed=recipe.seed or 0, folder=home)
-    return Builder(home=home).settings(job)
+    return Builder(home=home, code=home if trust_code else None).settings(job)
 
 
 def _read(home: Path) -> Recipe:

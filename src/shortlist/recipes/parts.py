@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import re
+import sys
 import types
 import typing
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Literal, Union
 
@@ -43,13 +46,16 @@ def part_class(kind: str, name: str) -> Any:
     return getattr(import_module(module), cls) if cls else None
 
 
-def build(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
+def build(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None = None) -> Any:
     """The part that a table describes; `at` is where it stands, for the error.
+
+    A name such as "mine:Gini" is the class `Gini` in the file `mine.py` of the folder `code`. Without that folder it is
+    refused: who opens a recipe or a campaign runs nothing that came with it.
 
     >>> build("acquisition", {"name": "cost_aware", "inner": "entropy", "d": 1.2}, "acquisition")
     CostAware(inner=Entropy(), d=1.2)
     """
-    part, settings = _asked(kind, table, at)
+    part, settings = _asked(kind, table, at, code)
     try:
         return part(**settings)
     except ShortlistError:
@@ -58,29 +64,63 @@ def build(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
         raise ShortlistError(f"{at}: {snake(part.__name__)} cannot be made with these settings: {error}") from None
 
 
-def check(kind: str, table: str | Mapping[str, Any], at: str) -> Any:
+def check(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None = None) -> Any:
     """The class of the part that a table describes; what is wrong with the table is refused, and nothing is built."""
-    return _asked(kind, table, at)[0]
+    return _asked(kind, table, at, code)[0]
 
 
-def _asked(kind: str, table: str | Mapping[str, Any], at: str) -> tuple[Any, dict[str, Any]]:
+def _asked(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None) -> tuple[Any, dict[str, Any]]:
     """The class of a part, and its settings."""
     if not isinstance(table, str | Mapping):
         raise ShortlistError(f"{at}: {table!r} is neither the name of a part nor a table with a name")
     settings = {"name": table} if isinstance(table, str) else dict(table)
     name = settings.pop("name", None)
-    part = part_class(kind, str(name))
+    settings.pop("called", None)  # in a campaign's own settings: for its reports
+    part = own_class(str(name), f"{at}.name", code) if ":" in str(name) else part_class(kind, str(name))
     if part is None:
         raise ShortlistError(f"{at}.name: {name!r} is none of {', '.join(sorted(names(kind)))}")
     for key, value in settings.items():
-        settings[key] = setting_of(part, str(name), key, value, f"{at}.{key}")
+        settings[key] = setting_of(part, str(name), key, value, f"{at}.{key}", code)
     parameters = inspect.signature(part).parameters.values()
     if missing := [p.name for p in parameters if p.default is p.empty and p.name not in settings]:
         raise ShortlistError(f"{at}.{missing[0]}: {name} needs it, and it is not given")
     return part, settings
 
 
-def setting_of(part: Any, name: str, key: str, value: Any, at: str) -> Any:
+def own_class(name: str, at: str, code: Path | None) -> Any:
+    """The class that "mine:Gini" names, of the file mine.py in the folder `code`, read once in a process."""
+    module, _, cls = name.partition(":")
+    if code is None:
+        raise ShortlistError(f"{at}: {name!r} is code in {module}.py; if you trust that file, say so with --trust-code")
+    path = code.resolve() / f"{module}.py"
+    if not (module.isidentifier() and path.is_file()):
+        raise ShortlistError(f"{at}: {name!r} is a class in a file beside the recipe, and there is no {path}")
+    alias = f"shortlist recipe code {path}"
+    if alias not in sys.modules:
+        sys.modules[alias] = _run(path, alias, at)
+    found: Any = vars(sys.modules[alias]).get(cls)
+    if not isinstance(found, type) or found.__module__ != alias:
+        raise ShortlistError(f"{at}: there is no class {cls!r} in {path}")
+    found.recipe_name = name  # type: ignore[attr-defined]  # by which campaigns record it
+    return found
+
+
+def _run(path: Path, alias: str, at: str) -> types.ModuleType:
+    """The module of a file. It is known under its alias while it runs, since dataclasses look themselves up."""
+    spec = spec_from_file_location(alias, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[alias] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[alias]
+        raise ShortlistError(f"{at}: {path} fails: {type(error).__name__}: {error}") from error
+    return module
+
+
+def setting_of(part: Any, name: str, key: str, value: Any, at: str, code: Path | None = None) -> Any:
     """A setting of a part as it takes it, or a refusal."""
     hidden = {f.name for f in dataclasses.fields(part) if not f.repr} if dataclasses.is_dataclass(part) else set()
     accepted = [name for name in inspect.signature(part).parameters if name not in hidden]
@@ -88,9 +128,9 @@ def setting_of(part: Any, name: str, key: str, value: Any, at: str) -> Any:
         there = ", ".join(accepted) or "no settings"
         raise ShortlistError(f"{at}: no such setting; {name} has {there}")
     if key in NESTED:
-        return build(NESTED[key], value, at)
+        return build(NESTED[key], value, at, code)
     if key == "estimator":
-        return estimator(value, at)
+        return estimator(value, at, code)
     hint = typing.get_type_hints(part.__init__).get(key, Any)
     if not _is_plain(hint):
         return value
@@ -107,8 +147,10 @@ def _is_plain(hint: Any) -> bool:
     return hint in PLAIN or typing.get_origin(hint) is Literal
 
 
-def estimator(text: Any, at: str) -> Any:
+def estimator(text: Any, at: str, code: Path | None = None) -> Any:
     """A scikit-learn estimator as one would write it in Python: parsed, never executed.
+
+    One of one's own is written as "mine:Classifier(k=3)"; see `build`.
 
     >>> estimator("KNeighborsClassifier(n_neighbors=3)", "model.estimator")
     KNeighborsClassifier(n_neighbors=3)
@@ -118,6 +160,8 @@ def estimator(text: Any, at: str) -> Any:
     if not isinstance(text, str):
         raise ShortlistError(f'{at}: {text!r} is no text such as "LogisticRegression(C=1)"')
     known = dict(all_estimators())
+    if own := re.match(r"(\w+):(\w+)", text):
+        known[own[2]], text = own_class(own[0], at, code), text[own.start(2) :]
     try:
         parsed = ast.parse(text, mode="eval").body
         made = _made(ast.Call(parsed, [], []) if isinstance(parsed, ast.Name) else parsed, known)

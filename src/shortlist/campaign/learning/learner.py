@@ -15,7 +15,7 @@ from array_api_compat import array_namespace, device
 from shortlist.campaign.questions.resolution import Resolution
 from shortlist.campaign.storage.folder import Identities
 from shortlist.logits import as_probs
-from shortlist.probabilities import check_probs, without
+from shortlist.probabilities import check_matrix, check_probs, without
 from shortlist.system.arrays import as_index, to_numpy
 from shortlist.types import (
     Array,
@@ -156,8 +156,12 @@ class _Read:
 
     def __iter__(self) -> Iterator[Predictions]:
         start = 0
+        batch: Any  # a model of one's own may give anything
         for batch in self.stream:
-            rows, width = batch.matrix.shape
+            if not isinstance(batch, Predictions):
+                got = f"an array of shape {batch.shape}" if hasattr(batch, "shape") else type(batch).__name__
+                raise ShortlistError(f"model: predict has to give batches of Predictions(probs), got {got}")
+            rows, width = check_matrix(batch.matrix).shape
             if width != self.n_classes:
                 raise ShortlistError(f"model: it predicts {width} classes, and the campaign has {self.n_classes}")
             for name in self.needs:

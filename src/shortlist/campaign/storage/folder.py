@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.campaign.config import first_difference, to_toml
+from shortlist.campaign.config import first_difference, to_toml, without_names
 from shortlist.campaign.storage.store import Reader, Store, Writer
 from shortlist.system.files import locked, write_npz, write_text
 from shortlist.types import Dataset, Floats, Ints, ShortlistError
@@ -104,7 +104,8 @@ class Folder:
 def _fixed(config: dict[str, Any]) -> dict[str, Any]:
     """What cannot be changed after the start: all but what is CHANGEABLE and where the dataset lies."""
     dataset = {k: v for k, v in config["dataset"].items() if k not in GROWING and not isinstance(v, list)}
-    return {**config, "dataset": dataset, **dict.fromkeys(CHANGEABLE)}
+    fixed: dict[str, Any] = without_names({**config, "dataset": dataset, **dict.fromkeys(CHANGEABLE)})
+    return fixed
 
 
 # --- what a round keeps ------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from shortlist.models.network.architectures import Headed
 from shortlist.models.network.training import Shuffled
 from shortlist.models.perturbed import module_losses
 from shortlist.models.torch_runtime import precision, seeded
+from shortlist.probabilities import as_rng
 from shortlist.system.files import keep_only, read_made_from, write_npz
 from shortlist.system.progress import track
 from shortlist.types import Array, Dataset, Ints, Labelled, Predictions, Rng, ShortlistError
@@ -104,8 +105,8 @@ class FineTuning(SplitModel[Rows, _Fitted]):
     def __repr__(self) -> str:
         return f"Hub({self.encoder.name!r}, tune='all')"
 
-    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
-        training_set = TrainingSet.of(labelled)
+    def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
+        training_set, rng = TrainingSet.of(labelled), as_rng(rng)
         with seeded(int(rng.integers(2**63)), self.device):  # for dropout
             classifier = self._untrained(training_set)
             self._probe(classifier.eval(), training_set)

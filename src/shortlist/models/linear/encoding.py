@@ -42,6 +42,13 @@ def encode(dataset: Dataset) -> tuple[Matrix, Matrix | None]:
     return encoded, encoded_test
 
 
+def as_texts(texts: Sequence[str]) -> Any:
+    """(N,) texts whose rows an array can pick."""
+    rows = np.empty(len(texts), object)
+    rows[:] = texts
+    return rows
+
+
 def _tf_idf(train: Sequence[str], test: Sequence[str] | None, name: str) -> tuple[Matrix, Matrix | None]:
     from sklearn.feature_extraction.text import TfidfVectorizer  # here: networks never load scikit-learn
 

@@ -13,6 +13,7 @@ from shortlist.logits import Logits
 from shortlist.models.model import Batches, SplitModel, check_settings, is_same
 from shortlist.models.perturbed import Ascent
 from shortlist.models.torch_runtime import chosen
+from shortlist.probabilities import as_rng
 from shortlist.system.extras import require
 from shortlist.system.files import keep_only, read_npz, write_npz
 from shortlist.types import Array, Dataset, Ints, Labelled, Predictions, Rng, ShortlistError, Stream
@@ -95,11 +96,12 @@ class Network(SplitModel["torch.Tensor", "Trainer"]):
             self._test = on_device(coloured(dataset.test_inputs), chosen(self.device))
         self._inputs = dataset.inputs, dataset.test_inputs
 
-    def fit(self, labelled: Labelled, *, rng: Rng) -> None:
+    def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
         if not len(labelled.items) + len(labelled.partial):
             raise ShortlistError(f"{self!r} cannot learn from no labels; label some items first")
         import torch
 
+        rng = as_rng(rng)
         self._fits += 1
         try:
             trainer = self._made(labelled.n_classes)
