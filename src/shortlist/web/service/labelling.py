@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
@@ -138,11 +135,14 @@ class LabellingService:
         if not rows and not holding:
             rows = await self._ahead(person, wanted)
         self._keep_leases(person, [row.id for row in rows])
-        views: list[dict[str, Any]] = [self.shown(row) for row in rows]
-        if rows and random.random() < self.controls.share:
-            control = await asyncio.to_thread(self.controls.draw, person, holding)
-            views[:0] = [] if control is None else [question_view(control)]
-        return views
+        return [view for row in rows for view in (*await self._control(row, person, holding), self.shown(row))]
+
+    async def _control(self, row: QuestionRow, person: str, holding: Collection[int]) -> list[dict[str, Any]]:
+        """The control question that comes with one, if one does."""
+        if not self.controls.due(row):
+            return []
+        control = await asyncio.to_thread(self.controls.beside, row, person, holding)
+        return [] if control is None else [question_view(control)]
 
     async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
         """Questions about the next-ranked items, for a person who would wait."""
@@ -303,7 +303,7 @@ class LabellingService:
         self.doing = Doing(str(message["state"]), str(message.get("words", "")), message.get("error"))
         await self.look()
         if self.doing.state == "waiting":
-            await asyncio.to_thread(self.controls.top_up, np.random.default_rng())
+            await asyncio.to_thread(self.controls.look)
 
 
 def question_view(question: Question, answer: dict[str, Any] | None = None) -> dict[str, Any]:
