@@ -31,6 +31,7 @@ class LabellingPage {
   trouble = null; // the ApiError of the last time the server was asked
   ended = false;
   goingBack = false;
+  leaving = null; // signs out, once everything is saved
 
   constructor() {
     this.prefetched = new Prefetched();
@@ -225,10 +226,11 @@ class LabellingPage {
   }
 
   #end() {
+    const hadFocus = this.view.ownsFocus;
     this.ended = true;
     fillEnding(this.progress, person);
     showOnly("ending");
-    $("ending-title").focus({ preventScroll: true });
+    if (hadFocus) $("ending-title").focus({ preventScroll: true });
   }
 
   #pollSoon() {
@@ -318,7 +320,7 @@ class LabellingPage {
     attend(() => this.walk?.watch);
     this.outbox.addEventListener("saved", (event) => this.#saved(event.detail));
     this.outbox.addEventListener("refused", (event) => this.#refused(event.detail));
-    this.outbox.addEventListener("change", (event) => this.bar.saving(event.detail));
+    this.outbox.addEventListener("change", (event) => this.#saving(event.detail));
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.("[data-action]");
       if (button) this.act(button.dataset.action);
@@ -354,10 +356,21 @@ class LabellingPage {
     return undefined;
   }
 
+  /** The last answer is often still on its way: then it is waited for, unless it cannot be sent. */
   #signingOut(event) {
-    if (!this.outbox.state.waiting) return;
+    const { phase } = this.outbox.state;
+    if (phase === "saved") return;
     event.preventDefault();
-    notice("Some answers are not saved yet. Sign out when they are.", { error: true });
+    if (phase === "saving") this.leaving = event.detail;
+    else notice("Some answers are not saved yet. Sign out when they are.", { error: true });
+  }
+
+  #saving(state) {
+    this.bar.saving(state);
+    const { leaving } = this;
+    if (!leaving || state.phase === "saving") return;
+    this.leaving = null;
+    leaving();
   }
 
   /** Others may have what I leave; what waits in the outbox is still mine. */

@@ -34,7 +34,7 @@ export class QuestionView {
 
   /** The stage that the walk is at, with one's earlier answer where one has gone back to it. */
   show(walk, index) {
-    const hadFocus = this.#ownsFocus();
+    const hadFocus = this.ownsFocus;
     this.prompt.textContent = words.prompt(walk);
     $("hint").textContent = words.hint(walk);
     $("none-words").textContent = words.noneWords(walk);
@@ -92,7 +92,8 @@ export class QuestionView {
     document.querySelector('[data-action="nothing"]').disabled = !walk.canSayNothing;
   }
 
-  #ownsFocus() {
+  /** Who is in the menu, about to sign out, stays there whatever comes. */
+  get ownsFocus() {
     const { activeElement: at } = document;
     return !at || at === document.body || $("ask").contains(at) || at.closest(".screen") !== null;
   }
