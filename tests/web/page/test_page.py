@@ -107,6 +107,19 @@ def test_what_was_shown_or_ruled_out_is_not_found_again(visit: Visit) -> None:
     assert "cat" not in page.locator("#hits .hit").all_inner_texts()
 
 
+def test_enter_never_takes_what_only_comes_near(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("0")
+    page.keyboard.type("zerba")
+    assert page.locator("#hits .hit").all_inner_texts() == ["zebra"]
+    assert page.inner_text("#hits-count") == "No class is called that; 1 comes near. ↓ chooses."
+    page.keyboard.press("Enter")
+    assert page.input_value("#query") == "zerba"
+    press(page, "ArrowDown", "Enter")
+    until(lambda: said(world) == [(1, "label", [-1, ZEBRA])])
+
+
 def test_enter_in_an_empty_search_takes_nothing_and_arrows_choose(visit: Visit) -> None:
     world = conventional(ANIMALS)
     page = visit(world)
@@ -152,11 +165,21 @@ def test_where_nothing_follows_none_ends_the_question(visit: Visit) -> None:
     until(lambda: said(world) == [(1, "none", [-1])])
 
 
-def test_none_with_no_class_left_means_not_any(visit: Visit) -> None:
-    world = World(names=ANIMALS[:4], questions=[question(1, classes=[0, 1], cuts=[2], rejected=[2, 3])])
+def test_0_asks_for_the_other_classes_and_never_sets_an_item_aside(visit: Visit) -> None:
+    """On a list, on all classes, and on a list with no class left below it."""
+    everything = {"classes": [], "cuts": []}
+    no_more = {"classes": [0, 1], "cuts": [2], "rejected": [2, 3]}
+    world = World(names=ANIMALS[:4], questions=[question(1, **everything), question(2, **no_more)])
     page = visit(world)
-    page.keyboard.press("0")
-    until(lambda: said(world) == [(1, "none", [-1, -1])])
+    for number in (1, 2):
+        page.wait_for_selector(f"#question[data-ready=true] >> text=photos/{number:04d}.png")
+        assert not page.is_visible("#none")
+        page.keyboard.press("0")
+        page.wait_for_selector(".notice >> text=All classes are shown. X says that it belongs to none of them.")
+        page.click("text=OK")
+        assert page.inner_text("#item-key") == f"photos/{number:04d}.png"
+        page.keyboard.press("x")
+    until(lambda: said(world) == [(1, "none", [-1]), (2, "none", [-1, -1])])
     assert len(last(world)["stage_seconds"]) == 1  # nobody has seen the second stage
 
 
@@ -181,7 +204,7 @@ def test_while_letters_are_typed_alt_reaches_the_actions(visit: Visit) -> None:
     assert page.input_value("#query") == "sun"
     page.keyboard.press("Alt+s")
     until(lambda: said(world) == [(1, "skip", [-1])])
-    press(page, "0", "Alt+0")
+    press(page, "0", "Alt+x")
     until(lambda: said(world)[1:] == [(2, "none", [-1, -1])])
 
 
@@ -391,7 +414,7 @@ def test_script_in_names_texts_and_keys_is_only_text(visit: Visit) -> None:
     page.keyboard.press("0")
     page.keyboard.type("img 7")
     assert page.locator("#hits .hit").first.inner_text() == names[7]
-    page.keyboard.press("Enter")
+    press(page, "ArrowDown", "Enter")
     page.keyboard.press("Backspace")
     page.wait_for_selector("#review:not([hidden])")
     assert page.locator("main script, main img").count() == 0

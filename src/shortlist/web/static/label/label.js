@@ -75,6 +75,7 @@ class LabellingPage {
 
   none() {
     if (!this.#canAnswer()) return;
+    if (!this.walk.hasNone) return notice("All classes are shown. X says that it belongs to none of them.");
     if (this.walk.noneEnds) return this.#answered(this.walk.nothing());
     this.walk.advance();
     this.#showStage();

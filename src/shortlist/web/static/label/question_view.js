@@ -37,7 +37,7 @@ export class QuestionView {
     const hadFocus = this.ownsFocus;
     this.prompt.textContent = words.prompt(walk);
     $("hint").textContent = words.hint(walk);
-    $("none-words").textContent = words.noneWords(walk);
+    $("none").hidden = !walk.hasNone;
     $("none").classList.toggle("standing", walk.before === NONE);
     this.#review(walk.question.answer, index.names);
     if (walk.asButtons) this.#buttons(walk, index.names);
@@ -87,7 +87,7 @@ export class QuestionView {
     this.search.open(index, walk.shown, walk.before);
   }
 
-  // Where nothing follows the last list, "None" says all that can be said; in the rest, 0 and X mean the same
+  // Where nothing follows the last list, "None" says all that can be said
   #notAny(walk) {
     document.querySelector('[data-action="nothing"]').disabled = !walk.canSayNothing;
   }

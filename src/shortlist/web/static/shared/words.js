@@ -72,6 +72,4 @@ export function hint(walk) {
   return walk.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
 }
 
-export const noneWords = (walk) => (walk.atRest ? "Not any of these classes" : "None of the above");
-
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
