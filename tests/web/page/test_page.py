@@ -368,12 +368,88 @@ def test_the_last_answer_can_be_changed_from_the_waiting_screen(visit: Visit) ->
 # ---- items
 
 
-def test_small_pictures_keep_their_pixels_and_large_ones_are_smooth(visit: Visit) -> None:
-    page = visit(animals())  # odd numbers are 28 pixels wide, even ones 320
-    assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "pixelated"
+def test_small_pictures_grow_smoothly_to_a_size_to_look_at_and_fit_their_place(visit: Visit) -> None:
+    page = visit(animals(), viewport={"width": 1280, "height": 800})  # 28 pixels wide, the next 320
     assert page.get_attribute("#item-body img", "alt") == "Item photos/0001.png"
-    page.keyboard.press("1")
-    assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "auto"
+    for _ in range(2):
+        page.wait_for_selector("#question[data-ready=true]")
+        assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "auto"
+        assert size_of(page) == (400, 400)
+        page.keyboard.press("1")
+    page.set_viewport_size({"width": 1280, "height": 480})
+    width, height = size_of(page)
+    place = page.locator("#item-body").bounding_box()
+    assert place is not None
+    assert max(width, height) <= min(place["width"], place["height"])
+
+
+def size_of(page: Page) -> tuple[float, float]:
+    box = page.locator("#item-body img").bounding_box()
+    assert box is not None
+    return box["width"], box["height"]
+
+
+def test_a_picture_can_be_looked_at_closer_by_keys(visit: Visit) -> None:
+    page = visit(animals(), viewport={"width": 1280, "height": 800})
+    press(page, "+", "+", "-", "=")
+    assert size_of(page) == (625, 625)
+    assert page.inner_text(".item-lens") == "Zoom 156 %"
+    before = page.locator("#item-body img").bounding_box()
+    press(page, *["ArrowLeft", "ArrowUp"] * 9)  # to the edge, and no further
+    after = page.locator("#item-body img").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert [round(after[d] - before[d], 1) for d in ("x", "y")] == [112.5, 112.5]
+    press(page, ".", ".")
+    assert page.inner_text(".item-lens") == "Zoom 156 % · Brightness 156 %"
+    press(page, "1")
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0002.png")
+    assert page.inner_text(".item-lens") == "Brightness 156 %"  # the next one is whole
+    assert size_of(page) == (400, 400)
+    press(page, ",", ",", ",")
+    assert page.inner_text(".item-lens") == "Brightness 80 %"
+    press(page, "Home")
+    assert page.text_content(".item-lens") == ""
+    assert not page.eval_on_selector("#item-body img", "e => e.style.filter + e.style.transform")
+
+
+def test_a_picture_is_zoomed_by_the_wheel_and_dragged(visit: Visit) -> None:
+    page = visit(animals(), viewport={"width": 1280, "height": 800})
+    page.hover("#item-body img")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.wait_for_selector(".item-lens >> text=Zoom 125 %")
+    page.keyboard.up("Control")
+    before = page.locator("#item-body img").bounding_box()
+    assert before is not None
+    x, y = before["x"] + 200, before["y"] + 200
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y + 10)
+    page.mouse.up()
+    page.mouse.move(x, y)
+    after = page.locator("#item-body img").bounding_box()
+    assert after is not None
+    assert [round(after[d] - before[d]) for d in ("x", "y")] == [30, 10]
+
+
+def test_a_text_has_a_box_that_fits_it_in_the_middle_and_a_long_one_scrolls(visit: Visit) -> None:
+    sizes = []
+    for text in ("Where is my card?", "My card has not come. " * 15, "many words " * 2000):
+        world = World(names=ANIMALS, questions=[question(1, item=text_item("t", text))])
+        page = visit(world, viewport={"width": 1280, "height": 800})
+        place, box = (page.locator(f"#{name}").bounding_box() for name in ("item-body", "item-body > .item-text"))
+        assert place is not None
+        assert box is not None
+        assert abs(place["x"] + place["width"] / 2 - box["x"] - box["width"] / 2) <= 1
+        assert abs(place["y"] + place["height"] / 2 - box["y"] - box["height"] / 2) <= 1
+        sizes.append((box["height"] / place["height"], page.eval_on_selector(".item-text", FONT)))
+    (short, large), (middle, larger), (long, plain) = sizes
+    assert short < 0.3 < middle < 0.8 < 0.99 < long <= 1
+    assert large > larger > plain > 18
+
+
+FONT = "e => parseFloat(getComputedStyle(e).fontSize)"
 
 
 def test_a_picture_that_cannot_be_shown_is_offered_to_be_set_aside(visit: Visit) -> None:

@@ -5,6 +5,7 @@ import { ClassIndex } from "../shared/class_search.js";
 import { byId as $ } from "../shared/elements.js";
 import { ItemView, prepare } from "../shared/item_view.js";
 import { keyOf, meaning } from "../shared/keys.js";
+import { Lens } from "../shared/lens.js";
 import { Outbox } from "../shared/outbox.js";
 import { Walk } from "../shared/stages.js";
 import { Stopwatch, attend } from "../shared/stopwatch.js";
@@ -46,6 +47,7 @@ class LabellingPage {
     this.item = new ItemView({
       body: $("item-body"),
       caption: $("item-key"),
+      lens: new Lens($("item-body")),
       onSetAside: () => this.act("unreadable"),
       onAgain: () => this.#showItem(prepare(this.prepared.question)),
     });
@@ -343,7 +345,7 @@ class LabellingPage {
       if (!event.repeat) this.#obey(asked);
     } else if (!field && event.key === "Escape") {
       this.keep();
-    } else if (!field && this.item.scroll(keyOf(event))) {
+    } else if (!field && !event.ctrlKey && !event.metaKey && !event.altKey && this.item.key(keyOf(event))) {
       event.preventDefault();
     }
   }
