@@ -22,7 +22,10 @@ def label(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port. (Default: a free one.)")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     demo: Annotated[bool, typer.Option("--demo", help="No data at hand: label drawings.")] = False,
-    kind: Annotated[Literal["digits", "glyphs"], typer.Option(help="Of --demo: 10 digits, or 500 glyphs.")] = "digits",
+    kind: Annotated[
+        Literal["glyphs", "digits"],
+        typer.Option(help="Of --demo: 36 letters and digits in 16 fonts, or 10 handwritten digits."),
+    ] = "glyphs",
     password: Annotated[bool, typer.Option("--password", help="Set the password of an owner, and end.")] = False,
 ) -> None:
     """Label a campaign: serves the page where people answer, while models are trained behind it.

@@ -183,6 +183,25 @@ def test_0_asks_for_the_other_classes_and_never_sets_an_item_aside(visit: Visit)
     assert len(last(world)["stage_seconds"]) == 1  # nobody has seen the second stage
 
 
+def test_digits_are_answered_by_their_own_key_on_every_list(visit: Visit) -> None:
+    digits = [str(i) for i in range(10)]
+    full = [question(i, classes=[], cuts=[]) for i in (1, 2)]
+    world = World(names=digits, questions=[*full, *(question(i, classes=[7, 0], cuts=[2]) for i in (3, 4, 5))])
+    page = visit(world)
+    press(page, "7", "0")
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0003.png")
+    assert options(page) == ["7\n7", "0\n0"]
+    assert page.inner_text("#none").split("\n") == ["A", "None of the above"]
+    press(page, "3", "1")  # not on the list
+    assert page.inner_text("#item-key") == "photos/0003.png"
+    press(page, "0", "7", "a")
+    page.wait_for_selector("text=Which of the others is it?")
+    press(page, "3")
+    until(lambda: len(said(world)) == 5)
+    labels = [(1, [7]), (2, [0]), (3, [0]), (4, [7]), (5, [-1, 3])]
+    assert said(world) == [(number, "label", path) for number, path in labels]
+
+
 # ---- actions
 
 

@@ -4,7 +4,7 @@ import { api, ApiError } from "../shared/api.js";
 import { ClassIndex } from "../shared/class_search.js";
 import { byId as $ } from "../shared/elements.js";
 import { ItemView, prepare } from "../shared/item_view.js";
-import { keyOf, meaning } from "../shared/keys.js";
+import { areDigits, keyOf, meaning } from "../shared/keys.js";
 import { Lens } from "../shared/lens.js";
 import { Outbox } from "../shared/outbox.js";
 import { Walk } from "../shared/stages.js";
@@ -339,7 +339,8 @@ class LabellingPage {
   #key(event) {
     if (this.dialogs.open || event.isComposing) return;
     const field = event.target.closest?.("input:not([type=checkbox]), textarea, select");
-    const asked = meaning(event, { typing: Boolean(field), emptyField: !field?.value, alone: this.dialogs.keysAlone });
+    const typed = { typing: Boolean(field), emptyField: !field?.value };
+    const asked = meaning(event, { ...typed, alone: this.dialogs.keysAlone, digits: areDigits(this.index?.names ?? [""]) });
     if (asked) {
       event.preventDefault();
       if (!event.repeat) this.#obey(asked);
@@ -353,6 +354,7 @@ class LabellingPage {
   #obey(asked) {
     if (asked.action) return this.act(asked.action);
     if (asked.none) return this.none();
+    if (asked.digit) return this.choose(this.index.names.indexOf(asked.digit));
     if (this.walk?.asButtons && asked.option < this.walk.shown.length) {
       this.choose(this.walk.shown[asked.option]);
     }
