@@ -109,6 +109,10 @@ def test_skip_not_any_class_and_unreadable(app: Served, ana: Person) -> None:
         "none": (b["item"]["key"], None),
         "unreadable": (c["item"]["key"], "black"),
     }
+    progress = ana.get("/api/status")  # the skip and what cannot be read have cost; "not any class" is on both sides
+    assert (progress["items_done"], progress["items"]) == (2, 60)
+    assert progress["saved"] == round(-2 * app.campaign.item_cost, 1)
+    assert app.recounted() == progress
     owner.post("/api/decisions", question=c["id"], label=truth(c))
     assert [one["why"] for one in owner.get("/api/set-aside")["items"]] == ["none"]
 

@@ -36,11 +36,15 @@ def label(
     """
     require("fastapi", "uvicorn", "jinja2", "argon2", extra="web")
     if demo:
-        from shortlist.recipes.starter import demo_campaign
-
-        folder = demo_campaign(folder or DEMO.with_name(f"{DEMO.name}-{kind}"), kind).parent
+        folder = folder or DEMO.with_name(f"{DEMO.name}-{kind}")
     if folder is None:
         raise ShortlistError("label: name a campaign's folder, or --demo for one that needs no data")
+    if not password:
+        print(f"opening {folder}; its address comes as soon as the data are read", flush=True)
+    if demo:
+        from shortlist.recipes.starter import demo_campaign
+
+        demo_campaign(folder, kind)
     if password:
         _set_password(folder)
         return

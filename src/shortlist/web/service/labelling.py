@@ -10,8 +10,11 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
@@ -49,6 +52,9 @@ class Totals:
     answers: int = 0
     cost: float = 0.0
     conventional: float = 0.0
+    items: npt.NDArray[np.bool_] = field(
+        default_factory=lambda: np.zeros(0, np.bool_)
+    )  # (n,) something is said about it
 
 
 class LabellingService:
@@ -116,8 +122,10 @@ class LabellingService:
 
     def _count(self) -> Totals:
         """Totals from the database. A correction costs what it costs, and answers nothing more."""
-        answered, labels = self.view.tally()
-        return Totals(answered, self.view.spent(), labels * self.campaign.item_cost)
+        answered, settled = self.view.tally()
+        items = np.zeros(self.view.n_items(), np.bool_)
+        items[self.view.items_answered()] = True
+        return Totals(answered, self.view.spent(), settled * self.campaign.item_cost, items)
 
     # --- questions ---------------------------------------------------------------------------------------------
 
@@ -245,8 +253,11 @@ class LabellingService:
             self.times.add(question, answer.stage_seconds)
         if is_paid:
             self.totals.cost += entry.cost
-        if is_paid and is_new and answer.kind == "label":
+        settles = answer.kind == "label" or (answer.kind == "none" and question is not None and question.exhaustive)
+        if is_paid and is_new and settles:
             self.totals.conventional += self.campaign.item_cost
+        if question is not None and (is_new or answer.kind != "skip"):
+            self.totals.items[question.item] |= answer.kind != "skip"
 
     async def decide(self, person: str, question: int, kind: Any, label: int | None, note: str | None) -> int:
         """An owner's last word on an item, in place of what they said before."""
@@ -283,6 +294,8 @@ class LabellingService:
             "ending": self.doing.words if self.doing.state == "over" else None,
             "done": self.totals.answers,
             "left": len(self.leases),
+            "items": len(self.totals.items),
+            "items_done": int(self.totals.items.sum()),
             "cost": round(self.totals.cost, 1),
             "saved": round(saved, 1),
             "unit": unit,

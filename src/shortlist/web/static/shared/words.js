@@ -32,7 +32,7 @@ export function doing(progress, ahead) {
   if (progress.state === "calibrating") return `${round}: calibrating. These answers decide how short the lists can be.`;
   if (progress.round === 0) return "First some items that only tell how good the model is: all classes are shown.";
   if (progress.round === 1) return "The first round teaches the first model: all classes are shown. Lists come after it.";
-  return `${round}: asking.`;
+  return progress.left ? `${round}: ${plural(progress.left, "question")} open.` : `${round}: asking.`;
 }
 
 /** The screen between questions: a title and a sentence. */
