@@ -95,8 +95,9 @@ def tabulate(sessions: Sequence[Session], *, outlier_rule: bool = True) -> Table
 
 
 def is_guessing(session: Session) -> bool:
-    """Whether somebody was right no oftener than who presses any key would be once in a hundred times. Of answers so few
-    that all of them may be right by chance, nothing is said.
+    """Whether somebody was right no oftener than who presses any key would be once in a hundred times.
+
+    Of answers so few that all of them may be right by chance, nothing is said.
 
     >>> is_guessing(Session(1, 4, (0.5,) * 20, 7)), is_guessing(Session(2, 4, (2.0,) * 20, 17))
     (True, False)

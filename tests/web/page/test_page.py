@@ -534,7 +534,7 @@ def test_the_bar_tells_done_left_speed_and_saved(visit: Visit) -> None:
 def test_it_says_what_is_happening(visit: Visit) -> None:
     sentences = {
         "calibrating": "Round 2: calibrating. These answers decide how short the lists can be.",
-        "asking": "Round 2: 2 questions open.",
+        "asking": "Round 2: 8 questions open.",
         "working": "Round 2: training on 500 labels. You are answering ahead while the model trains.",
     }
     for state, sentence in sentences.items():
