@@ -167,7 +167,7 @@ def test_where_nothing_follows_none_ends_the_question(visit: Visit) -> None:
 
 def test_0_asks_for_the_other_classes_and_never_sets_an_item_aside(visit: Visit) -> None:
     """On a list, on all classes, and on a list with no class left below it."""
-    everything = {"classes": [], "cuts": []}
+    everything: Json = {"classes": [], "cuts": []}
     no_more = {"classes": [0, 1], "cuts": [2], "rejected": [2, 3]}
     world = World(names=ANIMALS[:4], questions=[question(1, **everything), question(2, **no_more)])
     page = visit(world)
