@@ -113,7 +113,7 @@ function ledger(data) {
   );
 }
 
-/** Below the lines of each round (they are shown newest first, so before them here) what they come to, where there are several. */
+/** What the lines of a round come to, where there are several. It stands before them, for they are shown from the last on. */
 function withSubtotals(lines) {
   const rounds = [...Map.groupBy(lines, (line) => line.round)];
   return rounds.flatMap(([round, its]) => (its.length > 1 ? [subtotal(round, its), ...its] : its));
