@@ -175,9 +175,12 @@ def test_the_demo_is_answered(tmp_path: Path) -> None:
         labels = campaign.settings.dataset.labels
         running = campaign.run(Simulated(labels))
         first, second = next(running), next(running)
-    assert (first.asked, second.asked) == (30, 40)
-    assert second.accuracy is not None
-    assert second.accuracy > 50
+        third = next(running)
+    assert (first.asked, second.asked) == (60, 60)
+    assert third.accuracy is not None
+    assert third.accuracy > 40
+    assert third.mean_set_size is not None
+    assert third.mean_set_size < 18  # lists that show what they are for
 
 
 @pytest.mark.parametrize(

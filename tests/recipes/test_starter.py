@@ -173,7 +173,7 @@ def _is_setting(line: str) -> bool:
 # --- demos -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "n_classes"), [("digits", 10), ("glyphs", 500)])
+@pytest.mark.parametrize(("kind", "n_classes"), [("digits", 10), ("glyphs", 36)])
 def test_demos_need_no_data_and_show_pictures(tmp_path: Path, kind: Demo, n_classes: int) -> None:
     path = demo_campaign(tmp_path / "demo", kind)
     assert path == tmp_path / "demo" / "campaign.toml"

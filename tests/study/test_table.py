@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shortlist.costs import Seconds
-from shortlist.study.results import PAPER, Results, correlation, figure, fit, outliers, tabulate
+from shortlist.study.results import PAPER, Results, correlation, figure, fit, outliers, sentences, tabulate
 from shortlist.study.store import Session
 
 
@@ -81,6 +81,17 @@ def test_forty_four_people_like_the_papers_leave_forty() -> None:
     assert table.fit is not None
     assert table.fit.cost.b == pytest.approx(1.59, abs=0.005)
     assert table.fit.people == 40
+
+
+def test_no_cost_is_fitted_to_people_who_guess() -> None:
+    careful = [person(i, g.options, g.total, 19, n=20) for i, g in enumerate(PAPER)]
+    guessing = [person(10 + i, g.options, 6.0, 20 // g.options, n=20) for i, g in enumerate(PAPER)]
+    table = tabulate(careful + guessing)
+    assert table.guessing == (10, 11, 12, 13)
+    assert table.fit == tabulate(careful).fit
+    assert [group.people for group in table.groups] == [2] * 4  # they took part all the same
+    assert "4 people were right no oftener than by guessing: no cost is fitted to that." in sentences(table)
+    assert tabulate(guessing).fit is None
 
 
 def test_small_groups_lose_nobody_and_of_equals_the_first_goes() -> None:

@@ -42,6 +42,17 @@ class Served:
         assert self.client.portal is not None
         self.client.portal.call(self.service.look)
 
+    def hear(self, state: str) -> None:
+        """What the worker would say."""
+        assert self.client.portal is not None
+        self.client.portal.call(self.service.heard, {"state": state})
+
+    def recounted(self) -> Any:
+        """Progress as it is read from the database."""
+        assert self.client.portal is not None
+        self.client.portal.call(self.service.recount)
+        return self.service.progress()
+
     def sign_in(self, name: str, role: Any = "annotator") -> Person:
         if self.people.person(name) is None:
             self.people.add(name, role, "a long password")

@@ -13,6 +13,7 @@ from shortlist import measures
 from shortlist.campaign.questions.resolution import Overlap
 from shortlist.campaign.storage.store import Writer
 from shortlist.queries.one_bit import OneBit
+from shortlist.queries.top_k import TopK
 from tests.web.serving import DATA, Person, Served, path_to, served, truth
 
 
@@ -108,6 +109,10 @@ def test_skip_not_any_class_and_unreadable(app: Served, ana: Person) -> None:
         "none": (b["item"]["key"], None),
         "unreadable": (c["item"]["key"], "black"),
     }
+    progress = ana.get("/api/status")  # the skip and what cannot be read have cost; "not any class" is on both sides
+    assert (progress["items_done"], progress["items"]) == (2, 60)
+    assert progress["saved"] == round(-2 * app.campaign.item_cost, 1)
+    assert app.recounted() == progress
     owner.post("/api/decisions", question=c["id"], label=truth(c))
     assert [one["why"] for one in owner.get("/api/set-aside")["items"]] == ["none"]
 
@@ -213,28 +218,34 @@ def test_disputes_are_decided_by_the_owner(tmp_path: Path) -> None:
         assert labels[odd["item"]["key"]] == f"c{truth(odd)}"
 
 
-def test_control_questions_look_like_others_and_measure_trust(tmp_path: Path) -> None:
-    with served(tmp_path / "run", control=1.0) as app:
+def test_control_questions_come_with_lists_and_look_like_them(tmp_path: Path) -> None:
+    with served(tmp_path / "run", control=1.0, query=TopK(2), ahead=0) as app:
         ana, owner = app.sign_in("ana"), app.sign_in("olga", "owner")
-        wrong = app.people.add_control(item=3, classes=[1, 2], truth=0, wrong=True)
-        right = app.people.add_control(item=4, classes=[0, 2], truth=0, wrong=False)
+        app.hear("waiting")
+        first = ana.questions(12)
+        assert [q["id"] > 0 for q in first] == [True] * 12  # all classes are shown: a list would stand out
+        for question in first:
+            ana.answer(question, truth(question))
+        app.work()
+        app.hear("waiting")
         before = len(app.campaign.store.answers())
-        seen = {}
-        for _ in range(2):
-            control = next(q for q in ana.questions(2) if q["id"] < 0)
-            ordinary = {"id", "round", "purpose", "item", "classes", "cuts", "exhaustive", "rejected", "answer"}
-            assert control.keys() == ordinary
-            assert control["purpose"] == "query"
-            seen[-control["id"]] = ana.answer(control, control["classes"][0])
-            again = ana.get(f"/api/questions/{control['id']}")  # undo
-            assert again["answer"]["path"] == [control["classes"][0]]
-            other = control["classes"][1]
-            ana.answer(again, other, supersedes=again["answer"]["id"])  # taken, and the first answer counts
-        assert seen.keys() == {wrong, right}
+        control, ordinary = ana.questions(1)
+        assert control["id"] < 0 < ordinary["id"]
+        assert control.keys() == ordinary.keys()
+        alike = ("round", "purpose", "cuts", "exhaustive", "rejected", "answer")
+        assert [control[name] for name in alike] == [ordinary[name] for name in alike]
+        assert len(control["classes"]) == len(ordinary["classes"]) == 2
+        listed, other = control["classes"]
+        ana.answer(control, listed)
+        again = ana.get(f"/api/questions/{control['id']}")  # undo
+        assert again["answer"]["path"] == [listed]
+        ana.answer(again, other, supersedes=again["answer"]["id"])  # taken, and the first answer counts
+        assert [q["id"] for q in ana.questions(1)] == [ordinary["id"]]
         assert len(app.campaign.store.answers()) == before
         (person,) = (p for p in owner.get("/api/people")["people"] if p["name"] == "ana")
-        assert person["trust"] == {"wrong_asked": 1, "wrong_accepted": 1, "right_asked": 1, "right_correct": 1}
-        assert all(q["id"] > 0 for q in ana.questions(3))
+        held, right = truth(control) in control["classes"], listed == truth(control)
+        counted = {"wrong_asked": not held, "wrong_accepted": not held, "right_asked": held, "right_correct": right}
+        assert person["trust"] == {name: int(n) for name, n in counted.items()}
 
 
 def test_an_owner_decides_also_what_a_one_bit_question_did_not_ask(tmp_path: Path) -> None:

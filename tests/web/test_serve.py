@@ -196,7 +196,7 @@ def test_others_are_let_near_it_only_where_somebody_has_a_password(
     folder.mkdir()
     (folder / "campaign.toml").write_text(TOML)
     refused = Command(monkeypatch, capsys)("label", folder, "--host", host, "--no-browser")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (1, f"opening {folder}; its address comes as soon as the data are read\n")
     assert refused.err.startswith(f"error: {folder}: others could reach this address, and there is no account with")
     assert "--password" in refused.err
     with closing(People(folder)) as people:

@@ -136,9 +136,9 @@ class View(Reader):
         `measured` are its seconds and how good its model is."""
         paid = [line for line in self.ledger() if line.round <= row.number]
         cost = ledger.spent(paid)
-        # as many conventional questions bring the same: one for every label that a person gave, also where several gave
-        # one, and one for every item that others ruled out all classes of but one; imports would have cost nothing
-        given, imported = self.labels_given(row.number), self.labels_given(row.number, by_import=True)
+        # as many conventional questions bring the same: one for every time that a person settled an item, also where
+        # several did, and one for every item that others ruled out all classes of but one; imports cost nothing
+        given, imported = self.settled(row.number), self.settled(row.number, by_import=True)
         n_conventional = len(given) + len(set(labels) - set(given) - set(imported))
         return Round(
             number=row.number,

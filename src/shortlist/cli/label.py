@@ -30,7 +30,10 @@ def label(
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port. (Default: a free one.)")] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     demo: Annotated[bool, typer.Option("--demo", help="No data at hand: label drawings.")] = False,
-    kind: Annotated[Literal["digits", "glyphs"], typer.Option(help="Of --demo: 10 digits, or 500 glyphs.")] = "digits",
+    kind: Annotated[
+        Literal["glyphs", "digits"],
+        typer.Option(help="Of --demo: 36 letters and digits in 16 fonts, or 10 handwritten digits."),
+    ] = "glyphs",
     trust_code: TrustCode = False,
     password: Annotated[bool, typer.Option("--password", help="Set the password of an owner, and end.")] = False,
 ) -> None:
@@ -42,11 +45,15 @@ def label(
     """
     require("fastapi", "uvicorn", "jinja2", "argon2", extra="web")
     if demo:
-        from shortlist.recipes.starter import demo_campaign
-
-        folder = demo_campaign(folder or DEMO.with_name(f"{DEMO.name}-{kind}"), kind).parent
+        folder = folder or DEMO.with_name(f"{DEMO.name}-{kind}")
     if folder is None:
         raise ShortlistError("label: name a campaign's folder, or --demo for one that needs no data")
+    if not password:
+        print(f"opening {folder}; its address comes as soon as the data are read", flush=True)
+    if demo:
+        from shortlist.recipes.starter import demo_campaign
+
+        demo_campaign(folder, kind)
     if password:
         _set_password(folder)
         return

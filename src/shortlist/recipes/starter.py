@@ -463,7 +463,7 @@ def refuse_written(home: Path, *, force: bool = False) -> None:
         )
 
 
-def demo_campaign(folder: str | Path, kind: Demo = "digits") -> Path:
+def demo_campaign(folder: str | Path, kind: Demo = "glyphs") -> Path:
     """A campaign that needs no data, for people to try: its campaign.toml, as it is if it is there already."""
     home = Path(folder)
     if (home / FILE).exists():
@@ -480,7 +480,7 @@ def demo_campaign(folder: str | Path, kind: Demo = "digits") -> Path:
 # few questions a round: who tries it wants to see lists soon, not a good model
 DEMOS = {
     "digits": Numbers(holdout=0, initial=30, budget=40, n_cal=16, ahead=10),
-    "glyphs": Numbers(holdout=0, initial=150, budget=150, n_cal=50, ahead=40),
+    "glyphs": Numbers(holdout=0, initial=60, budget=60, n_cal=24, ahead=16),
 }
 
 
@@ -488,16 +488,17 @@ def _digits() -> NewDataset:
     settings = [
         Setting("name", "digits", "Handwritten digits that come with scikit-learn, 8×8 pixels."),
         Setting("images", True, "As drawings, which people can look at; false: as 64 features."),
-        Setting("words", True, "Classes zero, one, …: a key is the place of an option on the list, not a digit."),
     ]
-    return NewDataset(Digits(images=True, words=True), settings, "handwritten digits")
+    return NewDataset(Digits(images=True), settings, "handwritten digits")
 
 
 def _glyphs() -> NewDataset:
     settings = [
         Setting("name", "glyphs", "Characters in many fonts, turned and noisy."),
-        Setting("classes", 500, "How many characters, from 10 to 2,000."),
-        Setting("items", 10_000, "How many drawings of them."),
-        Setting("size", 48, "Pixels a side."),
+        Setting("classes", 36, "How many, from 10 to 2,000: digits and capitals, then what fewer people can name."),
+        Setting("items", 4000, "How many drawings of them."),
+        Setting("size", 32, "Pixels a side."),
+        Setting("noise", 0.02, "Of the pixels, from 0 to 1."),
+        Setting("bare", True, 'Classes are called "A", not "U+0041 A".'),
     ]
     return NewDataset(Glyphs(**{s.key: s.value for s in settings[1:]}), settings, "characters in 16 fonts")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ import numpy as np
 from shortlist.costs import Seconds
 from shortlist.study.store import Session, StudyStore
 
+GUESSING = 0.01
 FEWEST = 3  # people in a group from which one is left out
 HEADER = ("Options", "People", "Total time, s", "Seconds a question", "Right, %")
 RULE = "As in the paper: in every group of at least three, the one whose time is furthest from the mean is left out."
@@ -67,6 +69,7 @@ class Table:
     correlation_people: float | None  # of total time with log2 of the options, over single people
     correlation_means: float | None  # over the means of the groups, which is the paper's 0.97
     fit: Fit | None
+    guessing: tuple[int, ...] = ()  # people who count in the groups, and not in the fit
 
 
 def tabulate(sessions: Sequence[Session], *, outlier_rule: bool = True) -> Table:
@@ -79,14 +82,29 @@ def tabulate(sessions: Sequence[Session], *, outlier_rule: bool = True) -> Table
     """
     out = outliers(sessions) if outlier_rule else set()
     counted = [s for s in sessions if s.person not in out]
+    guessing = tuple(sorted(s.person for s in counted if is_guessing(s)))
     groups = tuple(_group(k, [s for s in counted if s.options == k]) for k in sorted({s.options for s in counted}))
     return Table(
         groups=groups,
         left_out=tuple(sorted(out)),
         correlation_people=correlation(counted),
         correlation_means=correlation(groups),
-        fit=fit(counted),
+        fit=fit([s for s in counted if s.person not in guessing]),
+        guessing=guessing,
     )
+
+
+def is_guessing(session: Session) -> bool:
+    """Whether somebody was right no oftener than who presses any key would be once in a hundred times.
+
+    Of answers so few that all of them may be right by chance, nothing is said.
+
+    >>> is_guessing(Session(1, 4, (0.5,) * 20, 7)), is_guessing(Session(2, 4, (2.0,) * 20, 17))
+    (True, False)
+    """
+    n, chance = len(session.seconds), 1 / session.options
+    as_good = sum(math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in range(session.correct, n + 1))
+    return chance**n <= GUESSING < as_good
 
 
 def outliers(sessions: Sequence[Session]) -> set[int]:
@@ -248,8 +266,15 @@ def sentences(table: Table) -> list[str]:
         f"Correlation of total time with log2 of the options: {written(table.correlation_means, 3)} over the means of "
         f"the groups (the paper's way: it prints 0.97, its table gives {written(correlation(PAPER), 3)}), "
         f"{written(table.correlation_people, 3)} over single people.",
+        *([_guessing_words(len(table.guessing))] if table.guessing else []),
         *([_fit_words(table.fit)] if table.fit else []),
     ]
+
+
+def _guessing_words(n: int) -> str:
+    return (
+        f"{n} {'person was' if n == 1 else 'people were'} right no oftener than by guessing: no cost is fitted to that."
+    )
 
 
 def _fit_words(fit: Fit) -> str:

@@ -198,6 +198,21 @@ def test_what_it_saves_is_against_as_many_answers(tmp_path: Path) -> None:
         assert last.conventional_cost == pytest.approx(last.cost)
 
 
+def test_not_any_class_is_on_both_sides_of_the_bill(tmp_path: Path) -> None:
+    """Asked conventionally, who finds that an item is of no class has read all of them, too."""
+    with campaign(tmp_path / "run", DATA, query=Conventional(), ahead=0) as going:
+        for number, question in enumerate(going.questions()):
+            if number < 3:
+                going.record([Answer(question.id, "none", (-1,), "ana")])
+            else:
+                say(going, question, "ana", truth(question))
+        while going.advance():
+            pass
+        first = going.finished_rounds()[0]
+        assert first.labelled == 5
+        assert first.conventional_cost == pytest.approx(first.cost)
+
+
 def test_a_database_of_version_1_gets_what_it_lacks_and_loses_nothing(tmp_path: Path) -> None:
     with campaign(tmp_path / "run", DATA) as going:
         for question in going.questions():

@@ -75,7 +75,8 @@ class World:
         done = len({a["question"] for a in self.answers})
         return {
             "round": 2, "state": self.state, "doing": self.doing, "ending": self.ending, "done": done,
-            "left": len(self.questions) - done, "cost": 812.5 + 2.5 * done, "unit": self.unit,
+            "left": len(self.questions) - done, "items": len(self.questions), "items_done": done,
+            "cost": 812.5 + 2.5 * done, "unit": self.unit,
             "saved": 420.1 + 5.7 * done, "saved_minutes": 11.1 + 0.1 * done, "people": 2,
             "classes": len(self.names), "error": self.error,
         }  # fmt: skip

@@ -56,6 +56,39 @@ def test_prefix_then_word_then_inside_then_letters_in_order(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("refnd", "request refund"),  # a letter is missing
+        ("reffund", "request refund"),  # one too many
+        ("regund", "request refund"),  # a wrong one
+        ("refudn", "request refund"),  # two swapped
+        ("exchagne rste", "exchange rate"),
+        ("atm cash", "cash withdrawal at ATM"),  # any order of words
+        ("atm csah", "cash withdrawal at ATM"),
+        ("widthrawal", "cash withdrawal at ATM"),
+        ("exchan", "exchange rate"),  # as far as it is typed
+    ],
+)
+def test_typing_errors_are_forgiven(page: Page, query: str, name: str) -> None:
+    names = ["card arrival", "request refund", "exchange rate", "cash withdrawal at ATM", "top up"]
+    assert found(page, names, query)[:1] == [name]
+
+
+@pytest.mark.parametrize("query", ["qqqq", "cab", "bear", "atm qqqq"])
+def test_not_everything_is_near(page: Page, query: str) -> None:
+    assert found(page, ["request refund", "cat", "dog", "cash at ATM"], query) == []
+
+
+@pytest.mark.parametrize(
+    ("query", "holds"),
+    [("cat", True), ("ca", True), ("at", True), ("cat black", True), ("blakc cat", False), ("bct", False), ("", False)],
+)
+def test_a_first_hit_holds_what_was_typed_or_only_comes_near(page: Page, query: str, holds: bool) -> None:
+    code = "(m, query) => new m.ClassIndex(['black cat', 'dog']).search(query, [0, 1]).holds"
+    assert run(page, "shared/class_search.js", code, query) is holds
+
+
+@pytest.mark.parametrize(
     ("name", "query"),
     [
         ("Übersee-Möwe", "ubersee mowe"),
@@ -89,6 +122,8 @@ def test_blanks_alone_are_no_query_and_many_hits_are_cut(page: Page) -> None:
         ("Große Straße", "strasse", "Große [Straße]"),
         ("fox, red", "red fo", "[fo]x, [red]"),
         ("cobalt", "cbt", "[c]o[b]al[t]"),
+        ("Request refund", "refnd", "Request [refund]"),
+        ("cash at ATM", "atm csah", "[cash] at [ATM]"),
         ("a. b", "a b", "[a. b]"),
         ("concat cat", "cat", "concat [cat]"),
         ("plain", "", "plain"),

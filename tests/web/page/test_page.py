@@ -107,6 +107,19 @@ def test_what_was_shown_or_ruled_out_is_not_found_again(visit: Visit) -> None:
     assert "cat" not in page.locator("#hits .hit").all_inner_texts()
 
 
+def test_enter_never_takes_what_only_comes_near(visit: Visit) -> None:
+    world = animals()
+    page = visit(world)
+    page.keyboard.press("0")
+    page.keyboard.type("zerba")
+    assert page.locator("#hits .hit").all_inner_texts() == ["zebra"]
+    assert page.inner_text("#hits-count") == "No class is called that; 1 comes near. ↓ chooses."
+    page.keyboard.press("Enter")
+    assert page.input_value("#query") == "zerba"
+    press(page, "ArrowDown", "Enter")
+    until(lambda: said(world) == [(1, "label", [-1, ZEBRA])])
+
+
 def test_enter_in_an_empty_search_takes_nothing_and_arrows_choose(visit: Visit) -> None:
     world = conventional(ANIMALS)
     page = visit(world)
@@ -152,12 +165,41 @@ def test_where_nothing_follows_none_ends_the_question(visit: Visit) -> None:
     until(lambda: said(world) == [(1, "none", [-1])])
 
 
-def test_none_with_no_class_left_means_not_any(visit: Visit) -> None:
-    world = World(names=ANIMALS[:4], questions=[question(1, classes=[0, 1], cuts=[2], rejected=[2, 3])])
+def test_0_asks_for_the_other_classes_and_never_sets_an_item_aside(visit: Visit) -> None:
+    """On a list, on all classes, and on a list with no class left below it."""
+    everything: Json = {"classes": [], "cuts": []}
+    no_more = {"classes": [0, 1], "cuts": [2], "rejected": [2, 3]}
+    world = World(names=ANIMALS[:4], questions=[question(1, **everything), question(2, **no_more)])
     page = visit(world)
-    page.keyboard.press("0")
-    until(lambda: said(world) == [(1, "none", [-1, -1])])
+    for number in (1, 2):
+        page.wait_for_selector(f"#question[data-ready=true] >> text=photos/{number:04d}.png")
+        assert not page.is_visible("#none")
+        page.keyboard.press("0")
+        page.wait_for_selector(".notice >> text=All classes are shown. X says that it belongs to none of them.")
+        page.click("text=OK")
+        assert page.inner_text("#item-key") == f"photos/{number:04d}.png"
+        page.keyboard.press("x")
+    until(lambda: said(world) == [(1, "none", [-1]), (2, "none", [-1, -1])])
     assert len(last(world)["stage_seconds"]) == 1  # nobody has seen the second stage
+
+
+def test_digits_are_answered_by_their_own_key_on_every_list(visit: Visit) -> None:
+    digits = [str(i) for i in range(10)]
+    full = [question(i, classes=[], cuts=[]) for i in (1, 2)]
+    world = World(names=digits, questions=[*full, *(question(i, classes=[7, 0], cuts=[2]) for i in (3, 4, 5))])
+    page = visit(world)
+    press(page, "7", "0")
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0003.png")
+    assert options(page) == ["7\n7", "0\n0"]
+    assert page.inner_text("#none").split("\n") == ["A", "None of the above"]
+    press(page, "3", "1")  # not on the list
+    assert page.inner_text("#item-key") == "photos/0003.png"
+    press(page, "0", "7", "a")
+    page.wait_for_selector("text=Which of the others is it?")
+    press(page, "3")
+    until(lambda: len(said(world)) == 5)
+    labels = [(1, [7]), (2, [0]), (3, [0]), (4, [7]), (5, [-1, 3])]
+    assert said(world) == [(number, "label", path) for number, path in labels]
 
 
 # ---- actions
@@ -181,7 +223,7 @@ def test_while_letters_are_typed_alt_reaches_the_actions(visit: Visit) -> None:
     assert page.input_value("#query") == "sun"
     page.keyboard.press("Alt+s")
     until(lambda: said(world) == [(1, "skip", [-1])])
-    press(page, "0", "Alt+0")
+    press(page, "0", "Alt+x")
     until(lambda: said(world)[1:] == [(2, "none", [-1, -1])])
 
 
@@ -345,12 +387,88 @@ def test_the_last_answer_can_be_changed_from_the_waiting_screen(visit: Visit) ->
 # ---- items
 
 
-def test_small_pictures_keep_their_pixels_and_large_ones_are_smooth(visit: Visit) -> None:
-    page = visit(animals())  # odd numbers are 28 pixels wide, even ones 320
-    assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "pixelated"
+def test_small_pictures_grow_smoothly_to_a_size_to_look_at_and_fit_their_place(visit: Visit) -> None:
+    page = visit(animals(), viewport={"width": 1280, "height": 800})  # 28 pixels wide, the next 320
     assert page.get_attribute("#item-body img", "alt") == "Item photos/0001.png"
-    page.keyboard.press("1")
-    assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "auto"
+    for _ in range(2):
+        page.wait_for_selector("#question[data-ready=true]")
+        assert page.eval_on_selector("#item-body img", "e => getComputedStyle(e).imageRendering") == "auto"
+        assert size_of(page) == (400, 400)
+        page.keyboard.press("1")
+    page.set_viewport_size({"width": 1280, "height": 480})
+    width, height = size_of(page)
+    place = page.locator("#item-body").bounding_box()
+    assert place is not None
+    assert max(width, height) <= min(place["width"], place["height"])
+
+
+def size_of(page: Page) -> tuple[float, float]:
+    box = page.locator("#item-body img").bounding_box()
+    assert box is not None
+    return box["width"], box["height"]
+
+
+def test_a_picture_can_be_looked_at_closer_by_keys(visit: Visit) -> None:
+    page = visit(animals(), viewport={"width": 1280, "height": 800})
+    press(page, "+", "+", "-", "=")
+    assert size_of(page) == (625, 625)
+    assert page.inner_text(".item-lens") == "Zoom 156 %"
+    before = page.locator("#item-body img").bounding_box()
+    press(page, *["ArrowLeft", "ArrowUp"] * 9)  # to the edge, and no further
+    after = page.locator("#item-body img").bounding_box()
+    assert before is not None
+    assert after is not None
+    assert [round(after[d] - before[d], 1) for d in ("x", "y")] == [112.5, 112.5]
+    press(page, ".", ".")
+    assert page.inner_text(".item-lens") == "Zoom 156 % · Brightness 156 %"
+    press(page, "1")
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0002.png")
+    assert page.inner_text(".item-lens") == "Brightness 156 %"  # the next one is whole
+    assert size_of(page) == (400, 400)
+    press(page, ",", ",", ",")
+    assert page.inner_text(".item-lens") == "Brightness 80 %"
+    press(page, "Home")
+    assert page.text_content(".item-lens") == ""
+    assert not page.eval_on_selector("#item-body img", "e => e.style.filter + e.style.transform")
+
+
+def test_a_picture_is_zoomed_by_the_wheel_and_dragged(visit: Visit) -> None:
+    page = visit(animals(), viewport={"width": 1280, "height": 800})
+    page.hover("#item-body img")
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.wait_for_selector(".item-lens >> text=Zoom 125 %")
+    page.keyboard.up("Control")
+    before = page.locator("#item-body img").bounding_box()
+    assert before is not None
+    x, y = before["x"] + 200, before["y"] + 200
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y + 10)
+    page.mouse.up()
+    page.mouse.move(x, y)
+    after = page.locator("#item-body img").bounding_box()
+    assert after is not None
+    assert [round(after[d] - before[d]) for d in ("x", "y")] == [30, 10]
+
+
+def test_a_text_has_a_box_that_fits_it_in_the_middle_and_a_long_one_scrolls(visit: Visit) -> None:
+    sizes = []
+    for text in ("Where is my card?", "My card has not come. " * 15, "many words " * 2000):
+        world = World(names=ANIMALS, questions=[question(1, item=text_item("t", text))])
+        page = visit(world, viewport={"width": 1280, "height": 800})
+        place, box = (page.locator(f"#{name}").bounding_box() for name in ("item-body", "item-body > .item-text"))
+        assert place is not None
+        assert box is not None
+        assert abs(place["x"] + place["width"] / 2 - box["x"] - box["width"] / 2) <= 1
+        assert abs(place["y"] + place["height"] / 2 - box["y"] - box["height"] / 2) <= 1
+        sizes.append((box["height"] / place["height"], page.eval_on_selector(".item-text", FONT)))
+    (short, large), (middle, larger), (long, plain) = sizes
+    assert short < 0.3 < middle < 0.8 < 0.99 < long <= 1
+    assert large > larger > plain > 18
+
+
+FONT = "e => parseFloat(getComputedStyle(e).fontSize)"
 
 
 def test_a_picture_that_cannot_be_shown_is_offered_to_be_set_aside(visit: Visit) -> None:
@@ -391,7 +509,7 @@ def test_script_in_names_texts_and_keys_is_only_text(visit: Visit) -> None:
     page.keyboard.press("0")
     page.keyboard.type("img 7")
     assert page.locator("#hits .hit").first.inner_text() == names[7]
-    page.keyboard.press("Enter")
+    press(page, "ArrowDown", "Enter")
     page.keyboard.press("Backspace")
     page.wait_for_selector("#review:not([hidden])")
     assert page.locator("main script, main img").count() == 0
@@ -416,7 +534,7 @@ def test_the_bar_tells_done_left_speed_and_saved(visit: Visit) -> None:
 def test_it_says_what_is_happening(visit: Visit) -> None:
     sentences = {
         "calibrating": "Round 2: calibrating. These answers decide how short the lists can be.",
-        "asking": "Round 2: asking.",
+        "asking": "Round 2: 8 questions open.",
         "working": "Round 2: training on 500 labels. You are answering ahead while the model trains.",
     }
     for state, sentence in sentences.items():

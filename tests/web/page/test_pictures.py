@@ -38,6 +38,15 @@ def texts() -> World:
     return World(names=ANIMALS, questions=[question(1, item=text_item("r52/17", LONG_TEXT))])
 
 
+def sentence() -> World:
+    return World(names=ANIMALS, questions=[question(1, item=text_item("b77/3", "Why was I charged for my transfer?"))])
+
+
+def paragraph() -> World:
+    words = "I topped up my card this morning, and the app still says that it is pending. " * 4
+    return World(names=ANIMALS, questions=[question(1, item=text_item("b77/4", words))])
+
+
 def vectors() -> World:
     values = [((i * 37) % 41 - 20) / 20 for i in range(64)]
     return World(names=ANIMALS, questions=[question(1, item=features_item("row 412", values))])
@@ -71,6 +80,9 @@ SCENES: dict[str, tuple[Callable[[], World], str, Callable[[Page], None]]] = {
     "many": (many, "#question[data-ready=true]", press()),
     "few-classes": (lambda: conventional(ANIMALS[:12]), "#question[data-ready=true]", press()),
     "text": (texts, "#question[data-ready=true]", press()),
+    "text-short": (sentence, "#question[data-ready=true]", press()),
+    "text-middle": (paragraph, "#question[data-ready=true]", press()),
+    "zoomed": (animals, "#question[data-ready=true]", press("+", "+", "+", "ArrowLeft", ".", ".")),
     "features": (vectors, "#question[data-ready=true]", press()),
     "long-names": (long_names, "#question[data-ready=true]", press()),
     "undo": (animals, "#question[data-ready=true]", press("2", "Backspace")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.web.chromium import faults
 from tests.web.page.conftest import Visit
 from tests.web.page.stub import World
 from tests.web.page.test_page import CAT, DOG, FOX, press, said, until
@@ -115,6 +116,40 @@ def test_signed_out_answers_wait_until_one_signs_in(visit: Visit) -> None:
     world.refuse_all = 0
     page.evaluate("document.getElementById('sign-in').click()")  # it may hide, if the page sends again first
     until(lambda: said(world) == [(1, "label", [CAT])], 10)
+
+
+def test_signing_out_right_after_an_answer_waits_until_it_is_saved(visit: Visit) -> None:
+    """By keyboard, the key comes before the acknowledgement now and then."""
+    world = animals(delay=0.5)
+    page = visit(world)
+    page.keyboard.press("1")
+    page.focus("text=Sign out")
+    with page.expect_request("**/api/sign-out"):
+        page.keyboard.press("Enter")
+        assert page.get_attribute("#saving", "data-phase") == "saving"
+    assert said(world) == [(1, "label", [CAT])]
+    page.wait_for_url("**/")
+
+
+def test_no_update_takes_the_focus_from_the_menu(visit: Visit) -> None:
+    """The next question, and the end."""
+    world = animals(3)
+    page = visit(world)
+    page.focus("text=Sign out")
+    for number in (1, 2, 3):
+        page.wait_for_selector(f"#question[data-ready=true] >> text=photos/{number:04d}.png", state="attached")
+        world.state = "over" if number == 3 else "asking"
+        page.evaluate("document.querySelector('#options .option').click()")  # which moves no focus
+    page.wait_for_selector("#ending:not([hidden])")
+    assert page.evaluate("document.activeElement.textContent") == "Sign out"
+
+
+def test_who_cannot_be_signed_out_is_told(visit: Visit) -> None:
+    page = visit(animals())
+    page.route("**/api/sign-out", lambda route: route.abort())
+    page.click("text=Sign out")
+    page.wait_for_selector("text=The server does not answer: you are still signed in.")
+    assert faults(page) == []
 
 
 def test_signing_out_waits_for_answers(visit: Visit) -> None:

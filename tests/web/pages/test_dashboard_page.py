@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -45,9 +46,35 @@ def test_the_strip_sums_up(busy: Site, visit: Visit) -> None:
     assert page.inner_text("#tile-accuracy") == f"{data['rounds'][-1]['accuracy']:.1f} %"
     assert page.inner_text("#tile-round") == str(status["round"])
     assert page.inner_text("#doing").startswith("Round 5")
-    lines = page.locator("#ledger tbody tr")
+    done = (
+        f"{status['items_done']:,} of {status['items']:,} items done, {status['items'] - status['items_done']:,} left"
+    )
+    assert page.inner_text("#tile-answers-more") == done
+    lines = page.locator("#ledger tbody tr:not(.sum)")
     assert lines.count() == len(data["ledger"])
+    several = {n for n, of in Counter(line["round"] for line in data["ledger"]).items() if of > 1}
+    sums = page.locator("#ledger tbody tr.sum").all_inner_texts()
+    assert {int(text.split()[0]) for text in sums} == several
+    newest = max(several)
+    answers = sum(line["answers"] for line in data["ledger"] if line["round"] == newest)
+    assert sums[0].split()[:4] == [str(newest), "The", "round", str(answers)]
     assert page.locator("#ledger tfoot").inner_text().split()[0] == "All"
+
+
+@pytest.mark.parametrize(
+    ("speed", "note"),
+    [
+        ([], ""),
+        ([(5, 12), (36, 9)], "A curve is fitted once 30 stages are timed: 21 so far."),
+        ([(36, 290)], "All 290 stages timed so far showed 36 options: a curve needs two numbers of them."),
+    ],
+)
+def test_why_there_is_no_curve_yet(fresh: Site, visit: Visit, speed: list[tuple[int, int]], note: str) -> None:
+    page = visit(fresh, "/sign-in", None)
+    rows = [{"options": options, "n": n, "median": 3, "low": 2, "high": 4} for options, n in speed]
+    data = {"speed": rows, "fit": None, "unit": "bits", "price": "cost"}
+    told = page.evaluate("data => import('/static/owner/figures.js').then(figures => figures.speed(data).note)", data)
+    assert "".join(told) == note
 
 
 def test_a_figure_is_read_with_the_arrow_keys(busy: Site, visit: Visit) -> None:

@@ -29,6 +29,11 @@ def disputed(tmp_path: Path) -> Iterator[Site]:
         yield Site(stack.enter_context(serving(label_app(campaign, people))), people, tmp_path / "digits")
 
 
+def key_of(page: Page, place: int) -> str:
+    """The key of an option: its digit, as the classes are digits."""
+    return page.locator("#options kbd").nth(place - 1).inner_text()
+
+
 def disputes(page: Page) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = page.request.get("/api/disputes").json()["disputes"]
     return found
@@ -63,7 +68,7 @@ def test_one_key_decides_and_the_next_case_comes(disputed: Site, visit: Visit) -
     all_ = disputes(page)
     assert len(all_) >= 3
     key, label = all_[0]["item"]["key"], page.locator("#options .option-name").first.inner_text()
-    page.keyboard.press("1")
+    page.keyboard.press(key_of(page, 1))
     decided(page, f"Decided: {key} is {label}.")
     assert [one["question"] for one in disputes(page)] == [one["question"] for one in all_[1:]]
     assert page.inner_text("#item-key") == all_[1]["item"]["key"]
@@ -75,11 +80,11 @@ def test_a_decision_can_be_changed(disputed: Site, visit: Visit) -> None:
     page = open_decide(visit, disputed)
     key = disputes(page)[0]["item"]["key"]
     second = page.locator("#options .option-name").nth(1).inner_text()
-    page.keyboard.press("1")
+    page.keyboard.press(key_of(page, 1))
     decided(page, "Decided")
     page.keyboard.press("Backspace")
     assert page.inner_text("#item-key") == key
-    page.keyboard.press("2")
+    page.keyboard.press(key_of(page, 2))
     decided(page, f"Decided: {key} is {second}.")
     assert measures.labels(disputed.folder)[key] == second
 
@@ -111,7 +116,7 @@ def test_what_is_no_class_is_set_aside_and_can_be_labelled_after_all(disputed: S
     page = open_decide(visit, disputed)
     before = len(aside(page))
     key = disputes(page)[0]["item"]["key"]
-    page.keyboard.press("0")
+    page.keyboard.press("x")  # as on the labelling page
     decided(page, f"Decided: {key} is not any class.")
     assert len(aside(page)) == before + 1
     page.get_by_label(f"Label it after all: {key}", exact=True).click()
@@ -136,7 +141,7 @@ def test_later_comes_back_at_the_end(disputed: Site, visit: Visit) -> None:
         page.keyboard.press("u")
         page.wait_for_selector(f"#left:not(:text-is('{before}'))")
     assert page.inner_text("#item-key") == keys[0]
-    page.keyboard.press("1")
+    page.keyboard.press(key_of(page, 1))
     decided(page, "That was the last one.")
     assert page.inner_text("#idle-title") == "Nothing to decide"
     assert page.evaluate("document.activeElement.id") == "idle-title"
@@ -150,7 +155,7 @@ def test_a_refusal_is_told_and_nothing_moves(disputed: Site, visit: Visit) -> No
     assert other.request.post("/api/people/ana", data={"role": "annotator"}, headers=token).ok
     page.bring_to_front()
     with page.expect_response("**/api/decisions") as refusal:
-        page.keyboard.press("1")
+        page.keyboard.press(key_of(page, 1))
     assert refusal.value.status == 401
     page.wait_for_selector("#message.error:has-text('ign in')")
     assert page.inner_text("#item-key") == key

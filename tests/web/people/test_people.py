@@ -839,19 +839,12 @@ def test_a_list_that_does_not_fit(people: People, truth: int, wrong: bool, must:
         people.add_control(412, [3, 8, 1], truth, wrong)
 
 
-def test_the_least_answered_comes_first_and_never_twice(people: People) -> None:
+def test_items_of_control_questions_that_a_person_has_answered(people: People) -> None:
     one, two = (people.add_control(item, [1, 2], 2, wrong=False) for item in (10, 11))
-
-    def following(person: str) -> int | None:
-        control = people.next_control(person)
-        return None if control is None else control.id
-
-    assert following("ana") == one
     people.answer_control(one, "ana", 2, "label", [1.0], 5.0)
-    assert (following("ana"), following("bo")) == (two, two)
-    people.answer_control(two, "bo", None, "skip", [1.0], 6.0)
-    people.answer_control(two, "ana", 1, "label", [1.0], 7.0)
-    assert (following("ana"), following("bo"), following("cy")) == (None, one, one)
+    people.answer_control(two, "ana", None, "skip", [1.0], 6.0)
+    people.answer_control(two, "bo", 1, "label", [1.0], 7.0)
+    assert [people.control_items(person) for person in ("ana", "bo", "cy")] == [{10, 11}, {11}, set()]
 
 
 def test_a_control_question_is_answered_once(people: People) -> None:

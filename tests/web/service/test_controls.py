@@ -5,31 +5,92 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions.resolution import Overlap
 from shortlist.campaign.storage.store import QuestionRow
 from shortlist.datasets.arrays import Arrays
-from shortlist.types import Answer
+from shortlist.types import Answer, Question
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
-from shortlist.web.service.controls import KEPT, Controls, control_list, sure_labels
+from shortlist.web.service.controls import Controls, control_list, sure_labels
 from tests.campaign.toys import campaign, data
 from tests.web.serving import FAST
 
 
 @given(st.integers(2, 12), st.data())
-def test_a_list_holds_the_truth_or_lacks_it_and_is_never_empty(n_classes: int, drawn: st.DataObject) -> None:
+def test_a_list_has_the_length_that_was_wanted_and_holds_the_truth_or_lacks_it(
+    n_classes: int, drawn: st.DataObject
+) -> None:
     truth = drawn.draw(st.integers(0, n_classes - 1))
     wrong = drawn.draw(st.booleans())
-    shown = tuple(drawn.draw(st.lists(st.integers(0, n_classes - 1), unique=True, max_size=n_classes - 1)))
-    cuts = (len(shown),) if shown else ()
-    question = QuestionRow(1, 2, 3, "query", shown, cuts, n_classes, True, (), "open", 1)
-    listed = control_list(question, truth, wrong, n_classes, np.random.default_rng(0))
+    own = drawn.draw(st.lists(st.integers(0, n_classes - 1), unique=True))
+    n = drawn.draw(st.integers(1, n_classes - wrong))
+    listed = control_list(own, n, truth, wrong, n_classes, np.random.default_rng(0))
     assert (truth in listed) != wrong
-    assert len(set(listed)) == len(listed) > 0
-    assert shown == () or len(listed) == len(shown)
+    assert len(set(listed)) == len(listed) == n
+
+
+@pytest.mark.parametrize(("cuts", "exhaustive"), [((1,), True), ((3,), True), ((1, 3, 4), True), ((1,), False)])
+def test_a_control_question_has_the_shape_of_the_one_it_comes_with(
+    tmp_path: Path, cuts: tuple[int, ...], exhaustive: bool
+) -> None:
+    with campaign(tmp_path / "run", data()) as going:
+        controls = with_people(going, share=1.0)
+        row = question(7, cuts, exhaustive)
+        control = controls.beside(row, "ana")
+        assert control is not None
+        assert (control.cuts, control.exhaustive, len(control.classes)) == (cuts, exhaustive, len(row.classes))
+        assert control.item != row.item
+        assert controls.again(-control.id, "ana") == (control, None)  # gone back to it looks the same
+        assert controls.beside(row, "ben") == control  # who gets the question instead gets that one with it
+        assert controls.beside(row, "ana", holding=[control.id]) is None
+        controls.answer(Answer(control.id, "skip", (), "ana"))
+        assert controls.beside(row, "ana") is None
+        again = controls.again(-control.id, "ana")[1]
+        assert again is not None
+        assert again["kind"] == "skip"
+
+
+def test_none_comes_with_a_question_that_shows_all_classes(tmp_path: Path) -> None:
+    with campaign(tmp_path / "run", data()) as going:
+        controls = with_people(going, share=1.0)
+        assert not any(controls.due(question(id, ())) for id in range(100))
+        assert all(controls.due(question(id, (2,))) for id in range(100))
+
+
+def test_which_come_follows_from_the_seed_whoever_asks_when(tmp_path: Path) -> None:
+    with campaign(tmp_path / "one", data()) as one, campaign(tmp_path / "two", data()) as two:
+        first, second = with_people(one, share=0.3), with_people(two, share=0.3)
+        asked = [question(id, (2,)) for id in range(200)]
+        due = [row for row in asked if first.due(row)]
+        assert due == [row for row in asked if second.due(row)]
+        assert 40 < len(due) < 80
+        there = {row.id: first.beside(row, "ana") for row in due}
+        back = {row.id: second.beside(row, "ben") for row in reversed(due)}
+        assert {id: said(c) for id, c in there.items()} == {id: said(c) for id, c in back.items()}
+        kept = first.people.every_control()
+        assert len(kept) == len(due)
+        assert 0.3 < sum(control.wrong for control in kept) / len(kept) < 0.7
+
+
+def said(control: Question | None) -> tuple[str, tuple[int, ...]]:
+    assert control is not None
+    return control.key, control.classes
+
+
+def question(id: int, cuts: tuple[int, ...], exhaustive: bool = True) -> QuestionRow:
+    listed = (4, 2, 0, 1)[: cuts[-1] if cuts else 0]
+    return QuestionRow(id, 2, 3, "query", listed, cuts, 5, exhaustive, (), "open", 1)
+
+
+def with_people(going: Campaign, share: float) -> Controls:
+    controls = Controls(going, People(going.folder.path, passwords=Passwords(**FAST)), share)
+    controls.look()
+    return controls
 
 
 def unlabelled(n: int = 40) -> Arrays:
@@ -48,18 +109,6 @@ def test_sure_is_what_people_agree_on_or_an_owner_has_decided(tmp_path: Path) ->
         going.record([Answer(asked[3].id, "label", (2,), "olga", final=True)])
         items = {q.key: int(np.flatnonzero(np.asarray(going.known.keys) == q.key)[0]) for q in asked}
         assert sure_labels(going) == {items[asked[0].key]: 0, items[asked[1].key]: 1, items[asked[3].key]: 2}
-        people = People(tmp_path / "run", passwords=Passwords(**FAST))
-        assert Controls(going, people, 0.1).top_up(np.random.default_rng(0)) == 3
-        assert Controls(going, people, 0.1).top_up(np.random.default_rng(0)) == 0
-        assert {c.item: c.truth for c in people.every_control()} == sure_labels(going)
-
-
-def test_known_labels_of_the_dataset_are_sure(tmp_path: Path) -> None:
-    with campaign(tmp_path / "run", data(100)) as going:
-        people = People(tmp_path / "run", passwords=Passwords(**FAST))
-        assert Controls(going, people, 0.1).top_up(np.random.default_rng(0)) == KEPT
-        wrong = [control.wrong for control in people.every_control()]
-        assert 15 < sum(wrong) < 45
 
 
 def _any_model() -> object:

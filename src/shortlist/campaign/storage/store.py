@@ -41,6 +41,7 @@ KIND = Kind("campaign", tables, SCHEMA_VERSION, LATER)
 MOST = 1_000_000  # classes, and so stages, that anybody can have
 _CORRECTION = answers.alias()
 _LIVE = ~sa.select(_CORRECTION.c.id).where(_CORRECTION.c.supersedes == answers.c.id).exists()
+_SETTLES = answers.c.label.is_not(None) | ((answers.c.kind == "none") & questions.c.exhaustive)
 
 
 # --- rows ------------------------------------------------------------------------------------------------------
@@ -249,11 +250,11 @@ class Reader:
             for *question, seconds in c.execute(chosen.order_by(answers.c.id)):
                 yield _question(question), seconds
 
-    def labels_given(self, last: int, *, by_import: bool = False) -> list[int]:
-        """Items that people gave a label, up to a round, as often as they did, or that an import did; the holdout
-        left out."""
+    def settled(self, last: int, *, by_import: bool = False) -> list[int]:
+        """Items that people settled, up to a round, as often as they did, or that an import did; the holdout left out.
+        "Not any class" settles an item as a label does: asked conventionally, it would have cost as much."""
         imported = questions.c.purpose == "import"
-        mine = (questions.c.round.between(1, last), answers.c.label.is_not(None), _LIVE)
+        mine = (questions.c.round.between(1, last), _SETTLES, _LIVE)
         chosen = sa.select(answers.c.item).select_from(answers.join(questions))
         return self._column(chosen.where(imported if by_import else ~imported, *mine))
 
@@ -263,13 +264,18 @@ class Reader:
         return {row.id: row.unreadable for row in self._rows(chosen)}
 
     def tally(self) -> tuple[int, int]:
-        """How many questions people have answered, and how many of their labels, outside the holdout, stand."""
+        """How many questions people have answered, and how many of the answers that stand settle an item, outside the
+        holdout."""
         own = questions.c.purpose != "import"
         n = sa.select(sa.func.count()).select_from(answers.join(questions))
         with self.engine.connect() as c:
             answered = c.execute(n.where(own, answers.c.supersedes.is_(None))).scalar_one()
-            labels = n.where(own, questions.c.purpose != "holdout", answers.c.label.is_not(None), _LIVE)
-            return int(answered), int(c.execute(labels).scalar_one())
+            settled = n.where(own, questions.c.purpose != "holdout", _SETTLES, _LIVE)
+            return int(answered), int(c.execute(settled).scalar_one())
+
+    def items_answered(self) -> list[int]:
+        """Items that something has been said about; a skip says nothing."""
+        return self._column(sa.select(answers.c.item).where(answers.c.kind != "skip", _LIVE).distinct())
 
     def answers_of(self, person: str, limit: int) -> list[AnswerRow]:
         """The standing answers of a person, newest first."""

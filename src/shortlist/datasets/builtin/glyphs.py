@@ -58,6 +58,7 @@ class Glyphs(Arrays):
     size : of a picture, in pixels.
     seed : of everything that is drawn.
     noise : of the pixels.
+    bare : classes are called by the character alone, "A", as people say it; otherwise "U+0041 A".
 
     >>> glyphs = Glyphs(classes=12, items=30, test_items=6)
     >>> glyphs.classes[9:], glyphs.inputs.shape, glyphs.inputs.dtype
@@ -73,6 +74,7 @@ class Glyphs(Arrays):
         size: int = 28,
         seed: int = 0,
         noise: float = 0.1,
+        bare: bool = False,
     ) -> None:
         require("PIL", "matplotlib", extra="images")
         if not LEAST <= classes <= MOST:
@@ -93,12 +95,13 @@ class Glyphs(Arrays):
         super().__init__(
             drawn(labels, TRAIN),
             labels,
-            classes=[f"U+{ord(character):04X} {character}" for character in characters],
+            classes=characters if bare else [f"U+{ord(character):04X} {character}" for character in characters],
             test_inputs=drawn(test_labels, TEST) if test_items else None,
             test_labels=test_labels if test_items else None,
             name="glyphs",
         )
-        self._rebuilt_from(classes=classes, items=items, test_items=test_items, size=size, seed=seed, noise=noise)
+        settings = {"classes": classes, "items": items, "test_items": test_items, "size": size, "seed": seed}
+        self._rebuilt_from(**settings, noise=noise, bare=bare or None)
 
 
 def balanced(classes: int, n: int, seed: int, stream: int) -> Ints:

@@ -94,7 +94,7 @@ controls = sa.Table(
     tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("item", sa.Integer, nullable=False),  # of campaign.db, as the classes are
-    sa.Column("classes", sa.JSON, nullable=False),  # the list shown
+    sa.Column("classes", sa.JSON, nullable=False),  # the list shown, −1 between its stages
     sa.Column("truth", sa.Integer, nullable=False),
     sa.Column("wrong", sa.Boolean, nullable=False),  # the list lacks the truth
 )
@@ -146,7 +146,6 @@ class Trust:
 
 _NEW = insert(leases)
 _SAVE = _NEW.on_conflict_do_update(index_elements=["question", "person"], set_={"until": _NEW.excluded.until})
-_OF_CONTROL = control_answers.c.control == controls.c.id
 
 
 class PeopleFile:
@@ -213,11 +212,10 @@ class PeopleFile:
     def every_control(self) -> Sequence[Any]:
         return self._all(sa.select(controls).order_by(controls.c.id))
 
-    def next_control(self, person: str) -> Any:
-        """The row of one that this person has not answered, the least answered first; or None."""
-        times = sa.select(sa.func.count()).select_from(control_answers).where(_OF_CONTROL).scalar_subquery()
-        mine = sa.exists().where(_OF_CONTROL, control_answers.c.person == person)
-        return self._first(sa.select(controls).where(~mine).order_by(times, controls.c.id).limit(1))
+    def control_items(self, person: str) -> set[int]:
+        """Items that this person has answered a control question about."""
+        answered = sa.select(controls.c.item).join_from(control_answers, controls)
+        return {row.item for row in self._all(answered.where(control_answers.c.person == person))}
 
     def answer_control(
         self, id: int, person: str, said: int | None, kind: AnswerKind, stage_seconds: Sequence[float], at: float

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,45 +17,67 @@ import numpy as np
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions.resolution import verdict
 from shortlist.campaign.storage.store import AnswerRow, QuestionRow
-from shortlist.types import Answer, Question, Rng
+from shortlist.types import NONE, Answer, Question, Rng
 from shortlist.web.people.people import People
 from shortlist.web.service.leases import Closed
 
-KEPT = 60  # control questions a campaign has
-LISTED = 4  # classes, where the item was asked about without a list
+KEPT = 60  # items that control questions may be about at a time
 
 
 class Controls:
-    """The control questions of a campaign: made, asked, answered. All of it goes to the disk: not for an event loop."""
+    """The control questions of a campaign: made, asked, answered. But for `due`, all of it goes to the disk: not for an
+    event loop.
+
+    Each comes with a question that shows a list, and has its shape: which questions, about which item and with which
+    list follows from the campaign's seed, whoever asks when.
+    """
 
     def __init__(self, campaign: Campaign, people: People, share: float) -> None:
         self.campaign, self.people, self.share = campaign, people, share
+        self._draws = campaign.view.draws
+        self._sure: dict[int, int] = {}  # item -> class
+        self._made: dict[int, int] = {}  # question -> the control question that comes with it
 
-    def top_up(self, rng: Rng) -> int:
-        """Make control questions of items that are sure now, up to a number; how many are new."""
-        made = {control.item for control in self.people.every_control()} if self.share else set()
-        if not self.share or len(made) >= KEPT:
-            return 0
-        sure = {item: cls for item, cls in sure_labels(self.campaign).items() if item not in made}
-        chosen = rng.permutation(sorted(sure))[: KEPT - len(made)].tolist()
-        asked = {q.item: q for q in self.campaign.view.questions_about(chosen)}
-        for item in chosen:
-            wrong = bool(rng.random() < 0.5)
-            listed = control_list(asked.get(item), sure[item], wrong, len(self.campaign.view.ids.classes), rng)
-            self.people.add_control(item, listed, sure[item], wrong)
-        return len(chosen)
+    def look(self) -> None:
+        """See which items are sure now."""
+        if self.share:
+            sure, last = sure_labels(self.campaign), self.campaign.view.last_round()
+            rng = self._draws.rng(last.number if last else 0, "control items")
+            self._sure = {item: sure[item] for item in rng.permutation(sorted(sure))[:KEPT].tolist()}
 
-    def draw(self, person: str, holding: Collection[int] = ()) -> Question | None:
-        """One that this person has neither answered nor has on the page."""
-        control = self.people.next_control(person)
-        return None if control is None or -control.id in holding else self._question(control)
+    def due(self, row: QuestionRow) -> bool:
+        """Whether a control question comes with this one. None does where all classes are shown: it would stand out."""
+        return bool(row.cuts) and self._rng(row, "control").random() < self.share
+
+    def beside(self, row: QuestionRow, person: str, holding: Collection[int] = ()) -> Question | None:
+        """The one that comes with a question, unless this person has answered it or has it on the page."""
+        made = self._made.get(row.id) or self._make(row, person)
+        if made is None or -made in holding or self.people.control_answer(made, person) is not None:
+            return None
+        return self._question(self.people.control(made))
+
+    def _make(self, row: QuestionRow, person: str) -> int | None:
+        known = self.people.control_items(person) | {row.item}
+        if not (items := sorted(self._sure.keys() - known)):
+            return None
+        rng = self._rng(row, "control question")
+        item, n_classes = int(rng.choice(items)), len(self.campaign.view.ids.classes)
+        truth, wrong = self._sure[item], bool(rng.random() < 0.5) and row.cuts[-1] < n_classes
+        own = next(iter(self.campaign.view.questions_about([item])), None)
+        classes = control_list(own.classes if own else (), row.cuts[-1], truth, wrong, n_classes, rng)
+        listed = staged(classes, row.cuts, row.exhaustive)
+        self._made[row.id] = self.people.add_control(item, listed, truth, wrong)
+        return self._made[row.id]
+
+    def _rng(self, row: QuestionRow, step: str) -> Rng:
+        return self._draws.rng(row.round, f"{step} {row.id}")
 
     def _question(self, control: Any) -> Question:
-        """Looks like any other: a list, and all other classes behind "None of the above"."""
-        view, classes = self.campaign.view, tuple(control.classes)
+        """Looks like any other."""
+        view, (classes, cuts, exhaustive) = self.campaign.view, shape(control.classes)
         last = view.last_round()
         number, n_classes = last.number if last else 0, len(view.ids.classes)
-        listed = (classes, (len(classes),), n_classes, True, ())
+        listed = (classes, cuts, n_classes, exhaustive, ())
         return view.shown(QuestionRow(-control.id, number, control.item, "query", *listed, state="open", wanted=1))
 
     def again(self, id: int, person: str) -> tuple[Question, dict[str, Any] | None]:
@@ -77,20 +100,39 @@ class Controls:
             self.people.answer_control(-answer.question, answer.person, own, answer.kind, seconds, time.time())
 
 
-def control_list(question: QuestionRow | None, truth: int, wrong: bool, n_classes: int, rng: Rng) -> list[int]:
-    """The list the item was asked with, or as long a one, with the truth or without it.
+def control_list(own: Sequence[int], n: int, truth: int, wrong: bool, n_classes: int, rng: Rng) -> list[int]:
+    """n classes with the truth or without it: those the item was asked with, as far as they go, and others.
 
-    >>> control_list(None, 2, True, 5, np.random.default_rng(0))
-    [4, 3, 0, 1]
+    >>> control_list((3, 2), 4, truth=2, wrong=True, n_classes=6, rng=np.random.default_rng(0))
+    [3, 5, 4, 0]
     """
-    shown = list((question and question.shortlist) or ())
-    if not shown:
-        shown = rng.permutation(n_classes)[: min(LISTED, n_classes - 1)].tolist()
-    others = [cls for cls in shown if cls != truth]
-    if not wrong:
-        return shown if truth in shown else [truth, *others][: len(shown)]
-    spare = [cls for cls in rng.permutation(n_classes).tolist() if cls != truth and cls not in others]
-    return (others + spare)[: len(shown)]
+    listed = list(dict.fromkeys((*own, *rng.permutation(n_classes).tolist())))
+    if wrong:
+        listed.remove(truth)
+    elif truth not in listed[:n]:
+        listed.insert(0, truth)
+    return listed[:n]
+
+
+def staged(classes: Sequence[int], cuts: Sequence[int], exhaustive: bool) -> list[int]:
+    """A list as it is kept: `NONE` stands between its stages, and at its end where no other classes follow.
+
+    >>> staged([3, 8, 1], cuts=(2, 3), exhaustive=True)
+    [3, 8, -1, 1]
+    """
+    listed = [cls for start, end in pairwise((0, *cuts)) for cls in (*classes[start:end], NONE)]
+    return listed[:-1] if exhaustive else listed
+
+
+def shape(listed: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """Its classes, its cuts, and whether all other classes follow.
+
+    >>> shape([3, 8, -1, 1])
+    ((3, 8, 1), (2, 3), True)
+    """
+    exhaustive = listed[-1] != NONE
+    ends = [at for at, cls in enumerate(listed) if cls == NONE] + ([len(listed)] if exhaustive else [])
+    return tuple(cls for cls in listed if cls != NONE), tuple(end - at for at, end in enumerate(ends)), exhaustive
 
 
 def sure_labels(campaign: Campaign) -> dict[int, int]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
@@ -52,6 +52,9 @@ class Totals:
     answers: int = 0
     cost: float = 0.0
     conventional: float = 0.0
+    items: npt.NDArray[np.bool_] = field(
+        default_factory=lambda: np.zeros(0, np.bool_)
+    )  # (n,) something is said about it
 
 
 class LabellingService:
@@ -119,8 +122,10 @@ class LabellingService:
 
     def _count(self) -> Totals:
         """Totals from the database. A correction costs what it costs, and answers nothing more."""
-        answered, labels = self.view.tally()
-        return Totals(answered, self.view.spent(), labels * self.campaign.item_cost)
+        answered, settled = self.view.tally()
+        items = np.zeros(self.view.n_items(), np.bool_)
+        items[self.view.items_answered()] = True
+        return Totals(answered, self.view.spent(), settled * self.campaign.item_cost, items)
 
     # --- questions ---------------------------------------------------------------------------------------------
 
@@ -138,11 +143,14 @@ class LabellingService:
         if not rows and not holding:
             rows = await self._ahead(person, wanted)
         self._keep_leases(person, [row.id for row in rows])
-        views: list[dict[str, Any]] = [self.shown(row) for row in rows]
-        if rows and random.random() < self.controls.share:
-            control = await asyncio.to_thread(self.controls.draw, person, holding)
-            views[:0] = [] if control is None else [question_view(control)]
-        return views
+        return [view for row in rows for view in (*await self._control(row, person, holding), self.shown(row))]
+
+    async def _control(self, row: QuestionRow, person: str, holding: Collection[int]) -> list[dict[str, Any]]:
+        """The control question that comes with one, if one does."""
+        if not self.controls.due(row):
+            return []
+        control = await asyncio.to_thread(self.controls.beside, row, person, holding)
+        return [] if control is None else [question_view(control)]
 
     async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
         """Questions about the next-ranked items, for a person who would wait."""
@@ -245,8 +253,11 @@ class LabellingService:
             self.times.add(question, answer.stage_seconds)
         if is_paid:
             self.totals.cost += entry.cost
-        if is_paid and is_new and answer.kind == "label":
+        settles = answer.kind == "label" or (answer.kind == "none" and question is not None and question.exhaustive)
+        if is_paid and is_new and settles:
             self.totals.conventional += self.campaign.item_cost
+        if question is not None and (is_new or answer.kind != "skip"):
+            self.totals.items[question.item] |= answer.kind != "skip"
 
     async def decide(self, person: str, question: int, kind: Any, label: int | None, note: str | None) -> int:
         """An owner's last word on an item, in place of what they said before."""
@@ -283,6 +294,8 @@ class LabellingService:
             "ending": self.doing.words if self.doing.state == "over" else None,
             "done": self.totals.answers,
             "left": len(self.leases),
+            "items": len(self.totals.items),
+            "items_done": int(self.totals.items.sum()),
             "cost": round(self.totals.cost, 1),
             "saved": round(saved, 1),
             "unit": unit,
@@ -303,7 +316,7 @@ class LabellingService:
         self.doing = Doing(str(message["state"]), str(message.get("words", "")), message.get("error"))
         await self.look()
         if self.doing.state == "waiting":
-            await asyncio.to_thread(self.controls.top_up, np.random.default_rng())
+            await asyncio.to_thread(self.controls.look)
 
 
 def question_view(question: Question, answer: dict[str, Any] | None = None) -> dict[str, Any]:

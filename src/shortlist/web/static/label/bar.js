@@ -11,8 +11,8 @@ export class Bar {
   /** @param progress the server's; `fresh` answers are still on their way to it */
   show(progress, { fresh, ahead, speed }) {
     if (!progress) return;
-    const done = progress.done + fresh;
-    const left = Math.max(0, progress.left - fresh);
+    const done = Math.min(progress.items, progress.items_done + fresh);
+    const left = progress.items - done;
     set("figure-done", words.count(done));
     set("figure-left", words.count(left));
     set("figure-speed", speed ? `${words.amount(speed)} / min` : "– / min");

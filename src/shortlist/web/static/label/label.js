@@ -4,7 +4,8 @@ import { api, ApiError } from "../shared/api.js";
 import { ClassIndex } from "../shared/class_search.js";
 import { byId as $ } from "../shared/elements.js";
 import { ItemView, prepare } from "../shared/item_view.js";
-import { keyOf, meaning } from "../shared/keys.js";
+import { areDigits, keyOf, meaning } from "../shared/keys.js";
+import { Lens } from "../shared/lens.js";
 import { Outbox } from "../shared/outbox.js";
 import { Walk } from "../shared/stages.js";
 import { Stopwatch, attend } from "../shared/stopwatch.js";
@@ -31,6 +32,7 @@ class LabellingPage {
   trouble = null; // the ApiError of the last time the server was asked
   ended = false;
   goingBack = false;
+  leaving = null; // signs out, once everything is saved
 
   constructor() {
     this.prefetched = new Prefetched();
@@ -45,6 +47,7 @@ class LabellingPage {
     this.item = new ItemView({
       body: $("item-body"),
       caption: $("item-key"),
+      lens: new Lens($("item-body")),
       onSetAside: () => this.act("unreadable"),
       onAgain: () => this.#showItem(prepare(this.prepared.question)),
     });
@@ -74,6 +77,7 @@ class LabellingPage {
 
   none() {
     if (!this.#canAnswer()) return;
+    if (!this.walk.hasNone) return notice("All classes are shown. X says that it belongs to none of them.");
     if (this.walk.noneEnds) return this.#answered(this.walk.nothing());
     this.walk.advance();
     this.#showStage();
@@ -225,10 +229,11 @@ class LabellingPage {
   }
 
   #end() {
+    const hadFocus = this.view.ownsFocus;
     this.ended = true;
     fillEnding(this.progress, person);
     showOnly("ending");
-    $("ending-title").focus({ preventScroll: true });
+    if (hadFocus) $("ending-title").focus({ preventScroll: true });
   }
 
   #pollSoon() {
@@ -318,7 +323,7 @@ class LabellingPage {
     attend(() => this.walk?.watch);
     this.outbox.addEventListener("saved", (event) => this.#saved(event.detail));
     this.outbox.addEventListener("refused", (event) => this.#refused(event.detail));
-    this.outbox.addEventListener("change", (event) => this.bar.saving(event.detail));
+    this.outbox.addEventListener("change", (event) => this.#saving(event.detail));
     document.addEventListener("click", (event) => {
       const button = event.target.closest?.("[data-action]");
       if (button) this.act(button.dataset.action);
@@ -334,13 +339,14 @@ class LabellingPage {
   #key(event) {
     if (this.dialogs.open || event.isComposing) return;
     const field = event.target.closest?.("input:not([type=checkbox]), textarea, select");
-    const asked = meaning(event, { typing: Boolean(field), emptyField: !field?.value, alone: this.dialogs.keysAlone });
+    const typed = { typing: Boolean(field), emptyField: !field?.value };
+    const asked = meaning(event, { ...typed, alone: this.dialogs.keysAlone, digits: areDigits(this.index?.names ?? [""]) });
     if (asked) {
       event.preventDefault();
       if (!event.repeat) this.#obey(asked);
     } else if (!field && event.key === "Escape") {
       this.keep();
-    } else if (!field && this.item.scroll(keyOf(event))) {
+    } else if (!field && !event.ctrlKey && !event.metaKey && !event.altKey && this.item.key(keyOf(event))) {
       event.preventDefault();
     }
   }
@@ -348,16 +354,28 @@ class LabellingPage {
   #obey(asked) {
     if (asked.action) return this.act(asked.action);
     if (asked.none) return this.none();
+    if (asked.digit) return this.choose(this.index.names.indexOf(asked.digit));
     if (this.walk?.asButtons && asked.option < this.walk.shown.length) {
       this.choose(this.walk.shown[asked.option]);
     }
     return undefined;
   }
 
+  /** The last answer is often still on its way: then it is waited for, unless it cannot be sent. */
   #signingOut(event) {
-    if (!this.outbox.state.waiting) return;
+    const { phase } = this.outbox.state;
+    if (phase === "saved") return;
     event.preventDefault();
-    notice("Some answers are not saved yet. Sign out when they are.", { error: true });
+    if (phase === "saving") this.leaving = event.detail;
+    else notice("Some answers are not saved yet. Sign out when they are.", { error: true });
+  }
+
+  #saving(state) {
+    this.bar.saving(state);
+    const { leaving } = this;
+    if (!leaving || state.phase === "saving") return;
+    this.leaving = null;
+    leaving();
   }
 
   /** Others may have what I leave; what waits in the outbox is still mine. */

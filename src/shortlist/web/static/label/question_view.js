@@ -1,7 +1,7 @@
 // The question on the page: prompt, options as buttons or search, and the answer one gave before.
 
 import { button, byId as $, make } from "../shared/elements.js";
-import { OPTION_KEYS } from "../shared/keys.js";
+import { areDigits, noneKey, OPTION_KEYS } from "../shared/keys.js";
 import { SearchBox } from "../shared/search_box.js";
 import { answerInWords, NONE } from "../shared/stages.js";
 import * as words from "../shared/words.js";
@@ -34,10 +34,11 @@ export class QuestionView {
 
   /** The stage that the walk is at, with one's earlier answer where one has gone back to it. */
   show(walk, index) {
-    const hadFocus = this.#ownsFocus();
+    const hadFocus = this.ownsFocus;
     this.prompt.textContent = words.prompt(walk);
     $("hint").textContent = words.hint(walk);
-    $("none-words").textContent = words.noneWords(walk);
+    $("none").hidden = !walk.hasNone;
+    $("none").querySelector("kbd").textContent = noneKey(index.names).toUpperCase();
     $("none").classList.toggle("standing", walk.before === NONE);
     this.#review(walk.question.answer, index.names);
     if (walk.asButtons) this.#buttons(walk, index.names);
@@ -76,7 +77,8 @@ export class QuestionView {
     this.options.hidden = false;
     this.options.classList.toggle("many", walk.shown.length >= TWO_COLUMNS);
     this.options.classList.toggle("several", walk.shown.length >= TWO_COLUMNS_LOW);
-    this.options.replaceChildren(...walk.shown.map((cls, at) => option(cls, names[cls], at, cls === walk.before)));
+    const keys = areDigits(names) ? walk.shown.map((cls) => names[cls]) : OPTION_KEYS;
+    this.options.replaceChildren(...walk.shown.map((cls, at) => option(cls, names[cls], keys[at], cls === walk.before)));
     this.options.parentElement.scrollTop = 0;
   }
 
@@ -87,12 +89,13 @@ export class QuestionView {
     this.search.open(index, walk.shown, walk.before);
   }
 
-  // Where nothing follows the last list, "None" says all that can be said; in the rest, 0 and X mean the same
+  // Where nothing follows the last list, "None" says all that can be said
   #notAny(walk) {
     document.querySelector('[data-action="nothing"]').disabled = !walk.canSayNothing;
   }
 
-  #ownsFocus() {
+  /** Who is in the menu, about to sign out, stays there whatever comes. */
+  get ownsFocus() {
     const { activeElement: at } = document;
     return !at || at === document.body || $("ask").contains(at) || at.closest(".screen") !== null;
   }
@@ -104,8 +107,8 @@ export class QuestionView {
   }
 }
 
-function option(cls, name, at, standing) {
-  const key = OPTION_KEYS[at].toUpperCase();
+function option(cls, name, keyAlone, standing) {
+  const key = keyAlone.toUpperCase();
   const parts = [make("kbd", {}, key), make("span", { class: "option-name" }, name), standing ? make("span", { class: "yours" }, "your answer") : null];
   return button(parts, null, standing ? "option standing" : "option", { "data-cls": cls, "aria-keyshortcuts": key });
 }

@@ -18,6 +18,7 @@ const PURPOSES = {
   query: "Shortlists",
   ahead: "Asked ahead",
   import: "Imported",
+  subtotal: "The round",
 };
 
 const charts = new Map(CHARTS.map((name) => [name, chart(`chart-${name}`)]));
@@ -65,12 +66,11 @@ function show(data, status) {
 // ---- the strip ----
 
 function strip(data, status) {
-  const end = data.rounds.at(-1);
   const measured = data.rounds.findLast((round) => round.accuracy !== null);
   const whole = status.cost + status.saved;
   setText(byId("doing"), doing(status, false));
   byId("doing").classList.toggle("trouble", Boolean(status.error));
-  tile("answers", count(status.done), end ? `${count(end.labelled)} of ${plural(data.items, "item")} labelled after round ${end.number}` : `of ${plural(data.items, "item")}`);
+  tile("answers", count(status.done), `${count(status.items_done)} of ${plural(status.items, "item")} done, ${count(status.items - status.items_done)} left`);
   tile("cost", `${amount(status.cost)} ${data.unit}`, `all classes every time: ${amount(whole)}`);
   const saves = status.saved > 0;
   tile("saved", saves ? figures.percent((100 * status.saved) / whole) : "–", saves ? `about ${minutes(status.saved_minutes)} of work` : "nothing yet");
@@ -105,12 +105,23 @@ function ledger(data) {
             { name: `Cost (${data.unit})`, number: true, of: (line) => amount(line.cost) },
             { name: "An answer", number: true, of: (line) => (line.answers ? (line.cost / line.answers).toFixed(2) : "–") },
           ],
-          rows: data.ledger.toReversed(),
+          rows: withSubtotals(data.ledger).toReversed(),
           cards: false,
           foot: ["All", "Without the holdout", count(sum("answers")), amount(sum("cost")), sum("answers") ? (sum("cost") / sum("answers")).toFixed(2) : "–"],
         })
       : make("p", { class: "hint" }, "Nothing has been answered yet."),
   );
+}
+
+/** What the lines of a round come to, where there are several. It stands before them, for they are shown from the last on. */
+function withSubtotals(lines) {
+  const rounds = [...Map.groupBy(lines, (line) => line.round)];
+  return rounds.flatMap(([round, its]) => (its.length > 1 ? [subtotal(round, its), ...its] : its));
+}
+
+function subtotal(round, lines) {
+  const sum = (field) => lines.reduce((total, line) => total + line[field], 0);
+  return { round, purpose: "subtotal", answers: sum("answers"), cost: sum("cost"), isSum: true };
 }
 
 function notes(data) {

@@ -4,7 +4,7 @@ import { call } from "../shared/api.js";
 import { ClassIndex } from "../shared/class_search.js";
 import { button, byId, make } from "../shared/elements.js";
 import { ItemView, prepare } from "../shared/item_view.js";
-import { keyOf } from "../shared/keys.js";
+import { areDigits, keyOf } from "../shared/keys.js";
 import { complain, hush, tell } from "../shared/messages.js";
 import { SearchBox } from "../shared/search_box.js";
 import { WITHOUT_CLASS } from "../shared/stages.js";
@@ -100,8 +100,9 @@ function ballots(votes) {
 }
 
 function option([cls, people], at) {
-  const key = at < MOST_KEYS ? make("kbd", { "aria-hidden": "true" }, String(at + 1)) : null;
-  const more = { "aria-keyshortcuts": at < MOST_KEYS ? String(at + 1) : null, "data-cls": String(cls) };
+  const digit = areDigits(names) ? names[cls] : String(at + 1);
+  const key = at < MOST_KEYS ? make("kbd", { "aria-hidden": "true" }, digit) : null;
+  const more = { "aria-keyshortcuts": at < MOST_KEYS ? digit : null, "data-cls": String(cls) };
   const made = button([], () => decide("label", cls), "option", more);
   made.append(...[key, make("span", { class: "option-name" }, names[cls]), make("span", { class: "voters" }, people.join(", "))].filter(Boolean));
   return made;
@@ -171,8 +172,8 @@ function onKey(event) {
   const typing = event.target.closest?.("input, textarea, select, dialog");
   if (!current || typing || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
   const key = keyOf(event);
-  const chosen = /^[1-9]$/.test(key) ? byId("options").children[key - 1] : null;
-  const act = chosen ? () => chosen.click() : { 0: () => decide("none"), u: () => decide("unreadable"), "/": () => openSearch(), n: () => byId("note").focus(), s: later, Backspace: back }[key];
+  const chosen = /^[0-9]$/.test(key) ? byId("options").querySelector(`[aria-keyshortcuts="${key}"]`) : null;
+  const act = chosen ? () => chosen.click() : { x: () => decide("none"), u: () => decide("unreadable"), "/": () => openSearch(), n: () => byId("note").focus(), s: later, Backspace: back }[key];
   if (!act) return;
   event.preventDefault();
   act();

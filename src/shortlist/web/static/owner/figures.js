@@ -4,6 +4,7 @@ import { logCurve } from "../shared/charts.js";
 import { amount, count, plural } from "../shared/words.js";
 
 const STUDY = 1.59; // seconds a bit took in the paper's user study
+const ENOUGH = 30; // stages timed before a curve is fitted to them, as campaign/accounting/timing.py has it
 
 const hundredths = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const tenths = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
@@ -106,9 +107,7 @@ export function speed(data) {
   return {
     note: fit
       ? ["Fitted: ", strong(formula), `. ${pricing(data)}`]
-      : points.length
-        ? ["A curve is fitted once 30 stages are timed."]
-        : [],
+      : unfitted(points),
     about: fit ? `Fitted: ${formula}.` : "",
     empty: "No answer has been timed yet.",
     x: { name: "Options shown (log₂)", log: true, words: (n) => `${count(n)} options` },
@@ -119,6 +118,13 @@ export function speed(data) {
       { name: "Median and quartiles", tone: 2, bars: true, points },
     ],
   };
+}
+
+/** Why there is no curve yet. */
+function unfitted(points) {
+  const timed = points.reduce((sum, { n }) => sum + n, 0);
+  if (points.length === 1 && timed >= ENOUGH) return [`All ${count(timed)} stages timed so far showed ${plural(points[0].x, "option")}: a curve needs two numbers of them.`];
+  return timed ? [`A curve is fitted once ${ENOUGH} stages are timed: ${count(timed)} so far.`] : [];
 }
 
 const noLists = (data) =>

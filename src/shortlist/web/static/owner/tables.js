@@ -3,6 +3,7 @@
 import { make } from "../shared/elements.js";
 
 /**
+ * Rows with `isSum` stand out.
  * @param columns [{name, number?, of(row) -> text or element(s)}]; the first names the row
  * @param foot a row of texts, or nothing
  * @param cards false: it stays a table however narrow the screen
@@ -23,7 +24,7 @@ const head = (column) => make("th", { scope: "col", role: "columnheader", class:
 function bodyRow(columns, row) {
   const [first, ...rest] = columns;
   const name = make("th", { scope: "row", role: "rowheader", class: "row-name" }, first.of(row));
-  return make("tr", { role: "row" }, name, rest.map((column) => cell(column, column.of(row))));
+  return make("tr", { role: "row", class: row.isSum ? "sum" : null }, name, rest.map((column) => cell(column, column.of(row))));
 }
 
 function cell(column, inside) {

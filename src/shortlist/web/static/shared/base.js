@@ -18,14 +18,21 @@ function open(shown) {
 }
 
 const form = document.querySelector("form.sign-out");
-form?.addEventListener("submit", async (event) => {
+form?.addEventListener("submit", (event) => {
   event.preventDefault();
-  // A page with something unsaved (answers on their way) may object
-  if (!window.dispatchEvent(new CustomEvent("sign-out", { cancelable: true }))) return;
+  signOut();
+});
+
+async function signOut() {
+  // A page with something unsaved (answers on their way) may object, and go on with it later
+  if (!window.dispatchEvent(new CustomEvent("sign-out", { cancelable: true, detail: signOut }))) return;
   try {
     await call("POST", form.getAttribute("action"));
   } catch (error) {
-    if (error.status === 0) return; // still signed in: say nothing false
+    if (error.status === 0) {
+      form.querySelector("[role=alert]").textContent = "The server does not answer: you are still signed in.";
+      return;
+    }
   }
   location.assign("/");
-});
+}

@@ -1,12 +1,16 @@
-// Type-ahead search in class names: prefix, then word, then substring, then letters in order.
-// Names are folded once; a keystroke is one pass over the candidates (10,000 in a millisecond or two).
+// Type-ahead search in class names: prefix, then words in any order, then substring; then names that come near: words with
+// typing errors, and letters in order. Names are folded once; a keystroke is one pass over the candidates (10,000 in a
+// millisecond or two).
+
+import { errorsIn, FAR, letterMask, Vocabulary, wordsOf } from "./vocabulary.js";
 
 const LENGTHS = 256; // longer names count as this long when hits are ranked
 const EXACT = 0;
 const PREFIX = 1;
 const WORD = 2;
 const INSIDE = 3;
-const FUZZY = 4;
+const NEAR = 4; // from here on a name does not hold what was typed
+const LETTERS = 5;
 
 const LIGATURES = { ß: "ss", æ: "ae", œ: "oe", ø: "o", đ: "d", ð: "d", ł: "l", þ: "th", ı: "i" };
 const MARKS = /\p{M}/gu;
@@ -51,36 +55,34 @@ function folded(name, letters) {
   return { text: trimmed, from: from.slice(0, trimmed.length), to: to.slice(0, trimmed.length) };
 }
 
-/** Which letters occur, as 32 bits: rules most names out by one comparison. */
-function letterMask(text) {
-  let mask = 0;
-  for (let i = 0; i < text.length; i++) mask |= 1 << (text.charCodeAt(i) & 31);
-  return mask;
-}
-
 export class ClassIndex {
   constructor(names) {
     this.names = names;
     this.folded = names.map((name) => ` ${fold(name)}`); // with a blank before, so that every word follows one
     this.masks = Int32Array.from(this.folded, letterMask);
+    this.vocabulary = new Vocabulary(this.folded);
   }
 
   /**
-   * The best hits among the candidates, and how many there are in all.
+   * The best hits among the candidates, how many there are in all, and whether the first one holds what was typed.
    * @param {string} query as typed
    * @param {ArrayLike<number>} candidates class numbers; earlier ones win ties
-   * @returns {{hits: number[], total: number}}
+   * @returns {{hits: number[], total: number, holds: boolean}}
    */
   search(query, candidates, limit = 50) {
     const text = fold(query);
-    if (!text) return { hits: Array.prototype.slice.call(candidates, 0, limit), total: candidates.length };
+    if (!text) return { hits: Array.prototype.slice.call(candidates, 0, limit), total: candidates.length, holds: false };
     const wanted = new Wanted(text, query.trim());
     const ranks = new Int32Array(candidates.length).fill(-1);
-    let total = this.#rank(candidates, ranks, wanted, (name) => wanted.plainRank(name));
+    const mask = letterMask(wanted.letters);
+    const plain = this.#rank(candidates, ranks, wanted, mask, (cls) => wanted.plainRank(this.folded[cls]));
+    let total = plain;
     if (total < limit && text.length > 1) {
-      total += this.#rank(candidates, ranks, wanted, (name) => wanted.fuzzyRank(name));
+      const errors = this.vocabulary.near(text);
+      total += this.#rank(candidates, ranks, wanted, 0, (cls) => nearRank(errors(cls), this.folded[cls]));
+      total += this.#rank(candidates, ranks, wanted, mask, (cls) => wanted.letterRank(this.folded[cls]));
     }
-    return { hits: best(ranks, limit).map((at) => candidates[at]), total };
+    return { hits: best(ranks, limit).map((at) => candidates[at]), total, holds: plain > 0 };
   }
 
   /** Parts of a name that the query matches: [from, to) in the name's own characters. */
@@ -91,14 +93,13 @@ export class ClassIndex {
     return joined(new Wanted(text, query.trim()).spans(name.text).map(([a, b]) => [name.from[a], name.to[b - 1]]));
   }
 
-  /** Give a rank to those that have none yet; how many got one. */
-  #rank(candidates, ranks, wanted, rankOf) {
-    const mask = letterMask(wanted.letters);
+  /** Give a rank to those that have none yet and hold the letters; how many got one. */
+  #rank(candidates, ranks, wanted, mask, rankOf) {
     let count = 0;
     for (let at = 0; at < candidates.length; at++) {
       const cls = candidates[at];
       if (ranks[at] >= 0 || (this.masks[cls] & mask) !== mask) continue;
-      const rank = rankOf(this.folded[cls]);
+      const rank = rankOf(cls);
       if (rank < 0) continue;
       ranks[at] = 2 * rank + !this.names[cls].includes(wanted.typed); // é before e, a before A
       count++;
@@ -106,6 +107,9 @@ export class ClassIndex {
     return count;
   }
 }
+
+/** By how many errors, then by length. */
+const nearRank = (errors, name) => (errors < 0 ? -1 : NEAR * LENGTHS + Math.min(32 * errors + (name.length >> 3), LENGTHS - 1));
 
 /** A folded query, and how well it fits a folded name that has a blank before it. Lower ranks are better. */
 class Wanted {
@@ -123,7 +127,7 @@ class Wanted {
   }
 
   /** By where a word begins with them, and how close together the letters lie. */
-  fuzzyRank(name) {
+  letterRank(name) {
     const { letters } = this;
     let at = 0;
     let first = 0;
@@ -133,7 +137,7 @@ class Wanted {
       if (i === 0) first = at;
     }
     const inside = name[first - 1] === " " ? 0 : LENGTHS / 2;
-    return FUZZY * LENGTHS + inside + Math.min(at - first, LENGTHS / 2 - 1);
+    return LETTERS * LENGTHS + inside + Math.min(at - first, LENGTHS / 2 - 1);
   }
 
   /** The parts of a folded name, without a blank before it, that match. */
@@ -144,7 +148,15 @@ class Wanted {
     const whole = word >= 0 ? word : bare.indexOf(this.text);
     if (whole >= 0) return [[whole, whole + this.text.length]];
     if (tier === WORD) return this.starts.map((start) => [name.indexOf(start), name.indexOf(start) + start.length - 1]);
-    return this.#letterSpans(bare);
+    return this.#nearSpans(bare) ?? this.#letterSpans(bare);
+  }
+
+  /** The words that are meant; null where it is not by them that the name was found. */
+  #nearSpans(bare) {
+    const words = wordsOf(bare);
+    const meant = wordsOf(this.text).map((typed) => fewest(words, (word) => errorsIn(typed, word)));
+    if (meant.includes(null)) return null;
+    return meant.map((word) => [` ${bare}`.indexOf(` ${word}`), ` ${bare}`.indexOf(` ${word}`) + word.length]);
   }
 
   #letterSpans(bare) {
@@ -167,9 +179,16 @@ class Wanted {
   }
 }
 
+/** The word with the fewest errors; null where none is meant. */
+function fewest(words, errors) {
+  const counts = words.map(errors);
+  const least = Math.min(...counts);
+  return least < FAR ? words[counts.indexOf(least)] : null;
+}
+
 /** Where the lowest ranks are, at most `limit`: by counting, so that 10,000 hits need not be sorted. */
 function best(ranks, limit) {
-  const counts = new Uint32Array(2 * (FUZZY + 1) * LENGTHS);
+  const counts = new Uint32Array(2 * (LETTERS + 1) * LENGTHS);
   for (const rank of ranks) if (rank >= 0) counts[rank]++;
   let worst = 0;
   for (let seen = counts[0]; seen < limit && worst < counts.length - 1; ) seen += counts[++worst];

@@ -3,7 +3,8 @@
 import { button, draw, make } from "./elements.js";
 
 const RETRY = 2_000; // milliseconds
-const SMALL = 128; // pixels; images with fewer are shown with crisp pixels
+const GROWN = 400; // pixels that a smaller image is enlarged to
+const LENGTHS = { short: 120, middle: 600 }; // letters, up to which a text is set larger
 
 /** A question with its item fetched and decoded before it is shown. */
 export function prepare(question) {
@@ -21,9 +22,11 @@ export function prepare(question) {
 export class ItemView {
   #turn = 0; // of what is shown: a picture that comes late must not disturb the next one
 
-  constructor({ body, caption, onSetAside, onAgain }) {
+  /** @param lens to look closer with, where there is one */
+  constructor({ body, caption, lens = null, onSetAside, onAgain }) {
     this.body = body;
     this.caption = caption;
+    this.lens = lens;
     this.onSetAside = onSetAside;
     this.onAgain = onAgain;
   }
@@ -34,15 +37,20 @@ export class ItemView {
     const { item } = prepared.question;
     this.caption.textContent = item.key;
     this.body.dataset.kind = item.kind;
+    this.lens?.over(null);
     if (item.kind === "image") return this.#image(prepared, turn);
     this.body.replaceChildren(item.kind === "text" ? text(item) : features(item));
     return true;
   }
 
-  /** By keys; false where there is nothing to scroll. */
-  scroll(key) {
+  /** Scrolls a long text, or looks closer at a picture; false where the key says nothing about the item. */
+  key(key) {
+    return this.#scroll(key) || Boolean(this.lens?.key(key));
+  }
+
+  #scroll(key) {
     const area = this.body.querySelector(".item-text");
-    if (!area || area.scrollHeight <= area.clientHeight) return false;
+    if (!area || area.scrollHeight <= area.clientHeight) return false; // nothing to scroll
     const page = area.clientHeight * 0.85;
     const step = { ArrowDown: 56, ArrowUp: -56, PageDown: page, PageUp: -page }[key];
     if (step) area.scrollBy({ top: step });
@@ -58,9 +66,12 @@ export class ItemView {
       return this.#without(prepared, turn);
     }
     if (turn !== this.#turn) return null;
-    image.classList.toggle("crisp", Math.max(image.naturalWidth, image.naturalHeight) < SMALL);
-    image.classList.toggle("tall", image.naturalHeight > image.naturalWidth);
+    const [width, height] = [image.naturalWidth, image.naturalHeight];
+    const grown = Math.max(1, GROWN / Math.max(width, height));
+    image.style.setProperty("--width", `${grown * width}px`);
+    image.style.setProperty("--height", `${grown * height}px`);
     this.body.replaceChildren(image);
+    this.lens?.over(image);
     return true;
   }
 
@@ -88,8 +99,11 @@ export class ItemView {
 }
 
 /** Long texts are scrolled by keys, so they can have the focus. */
-const text = (item) =>
-  make("div", { class: "item-text", tabindex: "0", role: "region", "aria-label": `Text of item ${item.key}` }, item.text);
+function text(item) {
+  const length = Object.keys(LENGTHS).find((name) => item.text.length <= LENGTHS[name]) ?? "long";
+  const name = `Text of item ${item.key}`;
+  return make("div", { class: `item-text ${length}`, tabindex: "0", role: "region", "aria-label": name }, item.text);
+}
 
 /** A vector as a strip of bars around zero. */
 function features(item) {

@@ -6,6 +6,13 @@ const reserved = new Set(Object.values(ACTION_KEYS));
 const letters = [..."abcdefghijklmnopqrstuvwxyz"].filter((letter) => !reserved.has(letter));
 export const OPTION_KEYS = [..."123456789", ...letters];
 
+/** "None of the above". Where the classes are digits, each is answered by its digit, on every list, and none by a letter. */
+const NONE_KEY = "0";
+const NONE_BESIDE_DIGITS = "a";
+
+export const areDigits = (names) => names.every((name) => /^[0-9]$/.test(name));
+export const noneKey = (names) => (areDigits(names) ? NONE_BESIDE_DIGITS : NONE_KEY);
+
 const ACTIONS = new Map(Object.entries(ACTION_KEYS).map(([action, key]) => [key, action]));
 
 /** "a", "7", "/" ... of an event, or its own name ("Escape"). */
@@ -17,22 +24,23 @@ export function keyOf(event) {
 }
 
 /**
- * What a key asks for: {option: index}, {none: true} or {action: name}; null: nothing of ours.
- * typing: the focus is where letters are typed. alone: keys work without Alt.
+ * What a key asks for: {option: index}, {digit: name}, {none: true} or {action: name}; null: nothing of ours.
+ * typing: the focus is where letters are typed. alone: keys work without Alt. digits: the classes are digits.
  */
-export function meaning(event, { typing, emptyField, alone }) {
+export function meaning(event, { typing, emptyField, alone, digits = false }) {
   const key = keyOf(event);
   const alt = event.altKey && !event.ctrlKey && !event.metaKey && !event.getModifierState?.("AltGraph");
   const command = (event.ctrlKey || event.metaKey) && !event.altKey;
   if (command) return key === "z" && !event.shiftKey && (!typing || emptyField) ? { action: "undo" } : null;
   if (event.altKey && !alt) return null;
-  if (alt || (!typing && alone)) return plainMeaning(key, alt);
+  if (alt || (!typing && alone)) return plainMeaning(key, alt, digits);
   return null;
 }
 
-function plainMeaning(key, alt) {
+function plainMeaning(key, alt, digits) {
   if (key === "Backspace") return { action: "undo" };
-  if (key === "0") return { none: true };
+  if (key === (digits ? NONE_BESIDE_DIGITS : NONE_KEY)) return { none: true };
+  if (digits && /^[0-9]$/.test(key)) return { digit: key };
   if (ACTIONS.has(key)) return { action: ACTIONS.get(key) };
   if (key === "?") return { action: "help" };
   if (alt && !/^[1-9]$/.test(key)) return null; // browsers want the other letters

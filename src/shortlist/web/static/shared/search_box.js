@@ -1,6 +1,7 @@
 // The search field and its list of hits: a combobox.
 
 import { make } from "./elements.js";
+import { plural } from "./words.js";
 
 const SHOWN = 50;
 
@@ -9,6 +10,7 @@ export class SearchBox {
   #candidates = [];
   #hits = [];
   #total = 0;
+  #holds = false; // whether the first hit holds what was typed, or only comes near it
   #active = -1;
   #standing = null; // the class of one's own earlier answer
 
@@ -40,16 +42,17 @@ export class SearchBox {
 
   #find() {
     const query = this.input.value;
-    ({ hits: this.#hits, total: this.#total } = this.#index.search(query, this.#candidates, SHOWN));
+    ({ hits: this.#hits, total: this.#total, holds: this.#holds } = this.#index.search(query, this.#candidates, SHOWN));
     this.list.replaceChildren(...this.#hits.map((cls, at) => this.#row(cls, at, query)));
     this.list.scrollTop = 0;
     this.input.setAttribute("aria-expanded", String(this.#hits.length > 0));
     this.counter.textContent = this.#counted(query);
-    this.#activate(query.trim() && this.#hits.length ? 0 : -1); // Enter alone takes nothing by accident
+    this.#activate(this.#holds ? 0 : -1); // Enter alone takes nothing by accident, and nothing that only comes near
   }
 
   #counted(query) {
     if (!this.#total) return "No class is called that.";
+    if (query.trim() && !this.#holds) return `No class is called that; ${plural(this.#total, "comes", "come")} near. ↓ chooses.`;
     if (this.#total > this.#hits.length) return `${this.#hits.length} of ${this.#total.toLocaleString("en")} shown.`;
     return query.trim() ? `${this.#total} found.` : "";
   }

@@ -77,6 +77,11 @@ export class Walk {
     return noneEnds(this.question, this.stage, this.nClasses);
   }
 
+  /** Whether "none of the above" leaves classes over. Where it would not it says nothing, least of all "not any class". */
+  get hasNone() {
+    return !(this.question.exhaustive && this.noneEnds);
+  }
+
   /** "None of the above", when there is a next stage. */
   advance() {
     this.#lap();

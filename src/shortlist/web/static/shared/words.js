@@ -32,7 +32,7 @@ export function doing(progress, ahead) {
   if (progress.state === "calibrating") return `${round}: calibrating. These answers decide how short the lists can be.`;
   if (progress.round === 0) return "First some items that only tell how good the model is: all classes are shown.";
   if (progress.round === 1) return "The first round teaches the first model: all classes are shown. Lists come after it.";
-  return `${round}: asking.`;
+  return progress.left ? `${round}: ${plural(progress.left, "question")} open.` : `${round}: asking.`;
 }
 
 /** The screen between questions: a title and a sentence. */
@@ -71,7 +71,5 @@ export function hint(walk) {
   if (walk.atRest && walk.stage === 0) return `${plural(n, "class", "classes")}.`;
   return walk.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
 }
-
-export const noneWords = (walk) => (walk.atRest ? "Not any of these classes" : "None of the above");
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -202,7 +202,7 @@ const option = ({ class: number, name }, place) =>
     make(
       "button",
       { type: "button", "data-class": number, "aria-keyshortcuts": KEYS[place] },
-      make("kbd", {}, KEYS[place]),
+      make("kbd", {}, KEYS[place].toUpperCase()),
       make("span", {}, name),
     ),
   );
