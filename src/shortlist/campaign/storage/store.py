@@ -19,7 +19,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from shortlist.campaign.randomness import DRAWS
-from shortlist.campaign.storage.database import Kind, Unwritable, connect, damaged, opening
+from shortlist.campaign.storage.database import Damaged, Kind, connect, kept, opening
 from shortlist.campaign.storage.schema import (
     HAS_ANSWER,
     IS_ANSWERED,
@@ -138,7 +138,7 @@ class Reader:
         except json.JSONDecodeError:
             values = {}
         if not isinstance(values, dict) or not values:
-            raise damaged(self.path, "its configuration cannot be read")
+            raise Damaged(self.path, "its configuration cannot be read")
         return values
 
     def keys(self) -> list[str]:
@@ -453,8 +453,5 @@ class Store(Reader):
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """One transaction: all of it is kept, or none."""
-        try:
-            with self.engine.begin() as c:
-                yield Writer(c)
-        except sa.exc.OperationalError as error:
-            raise Unwritable(self.path, error) from None
+        with kept(self.engine) as c:
+            yield Writer(c)

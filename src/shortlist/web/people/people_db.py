@@ -170,7 +170,7 @@ class PeopleFile:
 
     def _writing(self, *, durable: bool = True) -> AbstractContextManager[sa.Connection]:
         """One transaction, on the disk at its end; a power cut may undo one that is not durable."""
-        return transaction(self.path, self._engine if durable else self._light, self._turn)
+        return transaction(self._engine if durable else self._light, self._turn)
 
     def _first(self, chosen: sa.Select[Any]) -> Any:
         """The first row; None where there is none."""

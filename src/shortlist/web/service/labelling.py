@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import random
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions.resolution import standing
-from shortlist.campaign.storage.database import Unwritable
+from shortlist.campaign.storage.database import Damaged, Unwritable
 from shortlist.campaign.storage.store import AnswerRow, Entry, QuestionRow, RoundRow
 from shortlist.costs import Seconds
 from shortlist.types import NONE, Answer, Question, ShortlistError
@@ -34,6 +35,9 @@ LEASES_KEPT = 0.5  # seconds
 NOTICED = 2.0  # seconds until what others have written is seen
 PRESENT = 300.0  # seconds after being heard of for which a person counts as present
 STALE = 2.0  # seconds after which it looks again what is open
+
+
+log = logging.getLogger("uvicorn.error")
 
 
 @dataclass
@@ -72,6 +76,7 @@ class LabellingService:
         self._seen: dict[str, float] = {}  # person -> last heard of
         self._last = 0  # the last answer that is known here
         self._look_lock = asyncio.Lock()
+        self._trouble: Unwritable | None = None  # what keeps answers from being written down
 
     async def start(self) -> None:
         """Read what is open and what has been said, and who had what before a restart."""
@@ -95,10 +100,27 @@ class LabellingService:
         while True:
             await asyncio.sleep(NOTICED)
             with contextlib.suppress(ShortlistError):
-                last = await self.writer.do(self.view.last_answer)
+                last = await self.in_place()
                 if last > self._last:  # on the writer's thread: what was written here is counted by now
                     self._last = last
                     await self.recount()
+
+    async def in_place(self) -> int:
+        """The last answer there is; refused, and said to everybody, where the database cannot be used."""
+        try:
+            last = await self.writer.do(self.view.last_answer)
+        except Unwritable as error:
+            self._in_trouble(error)
+            raise
+        if not isinstance(self._trouble, Damaged):  # that it can be read in one place mends no other
+            self._trouble = None
+        return last
+
+    def _in_trouble(self, error: Unwritable) -> None:
+        """Until it is over it stands on the pages; in the log, once."""
+        if str(self._trouble) != str(error):
+            log.error("%s", error)
+        self._trouble = error
 
     # --- what is open ------------------------------------------------------------------------------------------
 
@@ -220,6 +242,9 @@ class LabellingService:
             if answer.supersedes is None and not answer.final:
                 self.leases.claim(question, person)
             recorded = await self.writer.write(answer)
+        except Unwritable as error:
+            self._in_trouble(error)
+            raise
         except ShortlistError:
             if (before := await self._answered_before(answer)) is None:
                 raise
@@ -289,7 +314,8 @@ class LabellingService:
             "saved_minutes": round(saved * (1 if unit == "seconds" else self.minutes.b) / 60, 1),
             "people": self._at_work(),
             "classes": len(self.view.ids.classes),
-            "error": self.doing.error,
+            "error": str(self._trouble) if self._trouble else self.doing.error,
+            "saves": self._trouble is None,
         }
 
     def _state(self, round_state: str) -> str:
