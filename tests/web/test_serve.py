@@ -163,6 +163,19 @@ def test_the_printed_link_lets_in_once_and_nothing_is_logged(server: Running) ->
     assert "server" not in headers
 
 
+def test_a_local_owner_gets_a_new_link_while_it_is_served(
+    server: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    got = Command(monkeypatch, capsys)("label", server.folder, "--link")
+    assert (got.code, got.err) == (0, "")
+    path = got.out.strip().removeprefix(f"http://127.0.0.1:{server.port}")
+    assert server.get(path)[1]["location"] == "/"
+    assert server.get(path)[1]["location"] == "/sign-in"
+    refused = Command(monkeypatch, capsys)("label", tmp_path, "--link")
+    assert (refused.code, "it is not being served" in refused.err) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_second_server_of_the_same_folder_is_refused(server: Running) -> None:
     there: Any = SimpleNamespace(folder=SimpleNamespace(path=server.folder))
     with pytest.raises(ShortlistError, match="it is being served already; stop the other server first"):

@@ -20,9 +20,14 @@ def label(
         "127.0.0.1"
     ),
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port. (Default: a free one.)")] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which a reverse proxy on this machine is reached; may be repeated."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     demo: Annotated[bool, typer.Option("--demo", help="No data at hand: label drawings.")] = False,
     kind: Annotated[Literal["digits", "glyphs"], typer.Option(help="Of --demo: 10 digits, or 500 glyphs.")] = "digits",
+    link: Annotated[bool, typer.Option("--link", help="Print a new link for the owner while it is served.")] = False,
     password: Annotated[bool, typer.Option("--password", help="Set the password of an owner, and end.")] = False,
 ) -> None:
     """Label a campaign: serves the page where people answer, while models are trained behind it.
@@ -41,12 +46,18 @@ def label(
     if password:
         _set_password(folder)
         return
+    if link:
+        from shortlist.web.serve import new_link
+
+        print(new_link(folder))
+        return
     from shortlist.recipes.build import control_share, open_campaign
     from shortlist.web.serve import serve
 
     with open_campaign(folder) as campaign:
         control = control_share(folder)
-        serve(campaign, worker=command(folder), host=host, port=port, browser=browser, control=control)
+        names = allow_host or ()
+        serve(campaign, worker=command(folder), host=host, port=port, browser=browser, control=control, names=names)
 
 
 def work(folder: Annotated[Path, typer.Argument(help="The folder of a campaign that is being labelled.")]) -> None:
