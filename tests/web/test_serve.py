@@ -236,7 +236,7 @@ class Started:
 
     @property
     def hosts(self) -> Any:
-        (guard,) = self.configs[0].app.user_middleware  # type: ignore[union-attr]
+        guard = self.configs[0].app.user_middleware[-1]  # type: ignore[union-attr]
         return guard.kwargs["hosts"]
 
 

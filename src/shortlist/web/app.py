@@ -23,7 +23,7 @@ from shortlist.campaign.storage.database import Unwritable
 from shortlist.types import ShortlistError
 from shortlist.web import pages
 from shortlist.web.api import accounts, files, labelling
-from shortlist.web.items import Unreadable
+from shortlist.web.items import Pictures, Unreadable
 from shortlist.web.people.people import People, Refused
 from shortlist.web.security import HEADERS, Forwarded, Guard, SessionCache
 from shortlist.web.service.labelling import LabellingService
@@ -72,6 +72,7 @@ def label_app(
     )
     app.state.names = frozenset(names)
     app.state.people, app.state.campaign = people, campaign
+    app.state.pictures = Pictures(campaign.settings.dataset)
     app.state.session_cache, app.state.cached = SessionCache(people), {}
     app.router.routes.extend(ROUTER.routes)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -146,9 +146,9 @@ async def status(request: Request, person: SignedIn) -> dict[str, Any]:
 
 
 @router.get("/items/{item}", tags=["labelling"], response_class=Response)
-def item(request: Request, person: SignedIn, item: int) -> Response:
+async def item(request: Request, person: SignedIn, item: int) -> Response:
     """An item's picture."""
-    data, kind = items.picture(dataset_of(request), item)
+    data, kind = await cast(items.Pictures, request.app.state.pictures).of(item)
     return Response(data, media_type=kind, headers={"Cache-Control": f"private, max-age={PICTURE_SECONDS}"})
 
 
