@@ -309,7 +309,7 @@ def test_an_invitation_makes_one_account(app: Served) -> None:
     body = {"token": token, "name": "ben", "password": "a good password"}
     joined = app.client.post("/api/join", json=body)
     assert joined.status_code == 200
-    assert "shortlist_session=" in joined.headers["set-cookie"]
+    assert f"{app.people.cookie}=" in joined.headers["set-cookie"]
     again = app.client.post("/api/join", json={**body, "name": "eve"})
     assert again.status_code == 400
     assert app.people.person("eve") is None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import ipaddress
+import resource
 import socket
 import threading
 import webbrowser
@@ -25,6 +27,8 @@ from shortlist.web.security import LOCAL, host_of
 
 LOCK = "server.lock"  # held by the server, and has its address
 LONGEST_HEAD = 64 << 10  # bytes
+HEAD_SECONDS = 20.0  # for a head to come whole
+SPARE = 128  # descriptors for databases, files and the worker
 PRINT = partial(print, flush=True)  # at once, also where it goes to a log
 PORTS = range(8765, 8865)  # tried in turn where none is asked for
 
@@ -91,26 +95,67 @@ def config(app: FastAPI) -> uvicorn.Config:
 
 
 class Measured(HttpToolsProtocol):
-    """Hangs up on a client whose request head does not end: all of it would be kept in memory."""
+    """Hangs up on a client whose request head does not end: all of it would be kept in memory.
+
+    Where there are as many connections as there are descriptors to spare, the one that has been silent for longest
+    makes room for the next: that may be the owner.
+    """
 
     _waiting = 0  # bytes of a head that is not complete
     _in_body = False
+    _since = 0.0  # when it was last heard of
+    _patience: asyncio.TimerHandle | None = None  # for a head
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_head()
+        if len(self.connections) > most_connections():
+            idle = [other for other in self.connections if other is not self and other.is_idle]
+            min(idle, key=lambda other: other._since, default=self).transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._waiting > LONGEST_HEAD:
             self.transport.close()
             return
+        self._since = self.loop.time()
         if not self._in_body:
             self._waiting += len(data)
+            if self._patience is None:
+                self._await_head()
         super().data_received(data)
+
+    @property
+    def is_idle(self) -> bool:
+        """No request of it is being answered."""
+        return not self._in_body and (self.cycle is None or self.cycle.response_complete)
+
+    def _await_head(self) -> None:
+        self._since = self.loop.time()
+        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _head_came(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+        self._patience = None
 
     def on_headers_complete(self) -> None:
         self._in_body, self._waiting = True, 0
+        self._head_came()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._in_body, self._waiting = False, 0
         super().on_message_complete()
+
+
+def most_connections() -> int:
+    """How many leave enough descriptors for everything else."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 10_000 if allowed == resource.RLIM_INFINITY else allowed - min(SPARE, allowed // 2)
 
 
 def first_owner(people: People, must_have_password: Path | None) -> str:

@@ -39,6 +39,12 @@ TOUCH = 60.0  # a session's last use is noted at most this often
 START_LINK = 24 * HOUR
 LONGEST_INVITATION = 365 * 24  # hours
 LONGEST_NAME = 64
+NOBODY = {"import", "dataset"}  # whom answers name as their person where a file or the dataset has given them
+ALIKE = str.maketrans(
+    "АВЕЗКМНОРСТУХІЅЈавекмнорстухіѕјԁһӏԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορτυχıɑɡIl1|0",
+    "abe3kmhopctyxlsjabekmhopctyxisjdhlqwabezhlkmnoptyxaikvoptuxiagllllo",
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f",  # not seen, though Unicode calls them printable
+)
 NO_INVITATION = "invitation: used, taken back or expired; ask for a new one"
 
 _PERSON: sa.Select[Any] = sa.select(
@@ -319,6 +325,11 @@ def _active_owner(c: sa.Connection, name: str, what: str) -> Person:
 def _add(c: sa.Connection, name: str, role: Role, password: str | None, now: float) -> Person:
     if _find(c, name) is not None:
         raise ShortlistError(f"people: {name} is taken; choose another name")
+    if _folded(name) in NOBODY:
+        raise ShortlistError(f"name: {name!r} stands for labels that no person gave; choose another name")
+    for other in c.execute(sa.select(people.c.name)).scalars():
+        if _looks(other) == _looks(name):
+            raise ShortlistError(f"people: {name} looks like {other}; choose another name")
     new = {"name": name, "folded": _folded(name), "role": role, "password": password, "active": True, "added_at": now}
     c.execute(people.insert().values(new))
     return Person(name, role, True, password is not None, now)
@@ -368,6 +379,16 @@ def _folded(name: str) -> str:
     """The same for Ana, ANA and ａｎａ."""
     whole = name.strip()[: 4 * LONGEST_NAME].encode(errors="backslashreplace").decode()  # no half characters
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", whole).casefold())
+
+
+def _looks(name: str) -> str:
+    """The same for names that people take for one another: with letters of other alphabets, or signs that nobody sees.
+
+    >>> _looks("Ivo 10") == _looks("lv\u043e  1\u039f"), _looks("Jose") == _looks("José")
+    (True, False)
+    """
+    seen = unicodedata.normalize("NFKC", name).translate(ALIKE).casefold().translate(ALIKE)
+    return " ".join(seen.split())
 
 
 def _digest(text: str) -> bytes:

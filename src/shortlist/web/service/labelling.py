@@ -259,8 +259,15 @@ class LabellingService:
     async def _answered_before(self, answer: Answer) -> int | None:
         """The number of the same answer, where a page sends one again because it did not hear that it was kept."""
         _, row = await self.writer.do(lambda: self._read_question(answer.question, answer.person))
-        same = row and (row.kind, tuple(self.answer_view(row)["path"]), row.supersedes)
-        return row.id if row and same == (answer.kind, answer.path, answer.supersedes) else None
+        said = (answer.kind, answer.path, answer.supersedes)
+        if row is None or said != (row.kind, tuple(self.answer_view(row)["path"]), row.supersedes):
+            return None
+        if (row.note, tuple(row.stage_seconds or ())) != (answer.note, answer.stage_seconds or ()):
+            raise Closed(
+                f"question {answer.question} has been answered, with another note or other seconds, which stay; "
+                f"to change them, send it with supersedes {row.id}"
+            )
+        return row.id
 
     def _add(self, entry: Entry) -> None:
         answer, question = entry.answer, entry.question
