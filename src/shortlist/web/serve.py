@@ -110,7 +110,8 @@ class Measured(HttpToolsProtocol):
         super().connection_made(transport)
         self._await_head()
         if len(self.connections) > most_connections():
-            idle = [other for other in self.connections if other is not self and other.is_idle]
+            others = (other for other in self.connections if isinstance(other, Measured) and other is not self)
+            idle = [other for other in others if other.is_idle]
             min(idle, key=lambda other: other._since, default=self).transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -39,7 +39,7 @@ export function doing(progress, ahead) {
 /** The screen between questions: a title and a sentence. */
 export function waiting(progress, trouble) {
   if (trouble?.signedOut) return ["You are signed out", "Sign in again to go on."];
-  if (trouble?.status === 503) return ["The server has trouble", `${capital(trouble.message)}.`];
+  if (trouble?.status === 503) return ["The server has trouble", `${capital(trouble.message)}. The page goes on by itself.`];
   if (trouble?.passing) return ["No connection", "The page goes on by itself as soon as the server answers again."];
   if (trouble) return ["The server refused", `${capital(trouble.message)}.`];
   if (!progress) return ["One moment", "The first questions are on their way."];
