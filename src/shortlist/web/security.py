@@ -224,9 +224,10 @@ def check_csrf(request: Request, csrf: str) -> None:
 
 def same_origin(request: Request) -> None:
     """A page of another site may not send anything in a person's name."""
-    origin = request.headers.get("origin", "").partition("://")[2]
+    origin = request.headers.get("origin")
+    site = (origin or "").partition("://")[2]  # "null" has none, and is no page of ours
     names = getattr(request.app.state, "names", ())  # a proxy need not pass on which of them was asked for
-    if origin and origin != request.headers.get("host") and host_of(origin) not in names:
+    if origin and site != request.headers.get("host") and host_of(site) not in names:
         raise HTTPException(403, "this came from another site's page")
 
 
