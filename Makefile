@@ -32,6 +32,7 @@ torture: .venv/dev
 	$(BIN)/python -m pytest -n auto --hypothesis-profile torture tests/properties
 	$(BIN)/python -m tests.torture
 	$(BIN)/python -m tests.web.killing --kills 100
+	$(BIN)/python -m tests.web.losing --times 100
 	$(BIN)/python -m tests.fuzz 1000
 
 # About 500 small faults, each met by the tests that run its line: half an hour on two cores. It goes on where it stopped.

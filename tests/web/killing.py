@@ -20,6 +20,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,7 @@ class Heard:
 
     numbers: dict[int, tuple[str, int]] = field(default_factory=dict)  # answer -> person, question
     problems: list[str] = field(default_factory=list)
+    refusals: int = 0  # what could not be written down just then
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -95,10 +98,13 @@ class Player(threading.Thread):
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()
         got = json.loads(answer.read())
-        if answer.status not in (200, 409):
+        if self.is_wrong(answer.status):
             with self.heard.lock:
                 self.heard.problems.append(f"{method} {path}: {answer.status} {got}")
         return got
+
+    def is_wrong(self, status: int) -> bool:
+        return status not in (200, 409)
 
 
 class Served:
@@ -117,11 +123,27 @@ class Served:
         return process
 
     def kill(self) -> None:
+        self.end()
+        self.process = self.start()
+
+    def end(self) -> None:
         self.process.kill()
         self.process.wait()
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self.process = self.start()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Nothing is written meanwhile, and nothing acknowledged."""
+        freeze(self.process.pid)  # first: it could start a worker
+        everybody = [self.process.pid, *workers(self.folder)]
+        for pid in everybody[1:]:
+            freeze(pid)
+        try:
+            yield
+        finally:
+            for pid in everybody:
+                os.kill(pid, signal.SIGCONT)
 
     def kill_worker(self) -> None:
         for pid in workers(self.folder):
@@ -133,6 +155,15 @@ class Served:
         assert self.process.stdout is not None
         self.process.stdout.close()
         return code
+
+
+def freeze(pid: int) -> None:
+    """Stop a process, and wait until none of its threads does anything more."""
+    os.kill(pid, signal.SIGSTOP)
+    while any(
+        stat.read_text().rpartition(") ")[2][0] not in "TZX" for stat in Path(f"/proc/{pid}/task").glob("*/stat")
+    ):
+        time.sleep(0.001)
 
 
 def workers(folder: Path) -> list[int]:
@@ -162,17 +193,10 @@ def people_in(folder: Path, n: int) -> list[tuple[str, tuple[str, str]]]:
     return found
 
 
-def torture(folder: Path, *, kills: int, port: int, seed: int = 0, players: int = 4, budget: int = 40) -> Heard:
+def torture(folder: Path, *, kills: int, port: int, seed: int = 0) -> Heard:
     """Kill as often as asked for; what people heard, after the campaign has gone on once more."""
-    chance, heard, done = random.Random(seed), Heard(), threading.Event()
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "campaign.toml").write_text(TOML.format(budget=budget, items=max(3000, 150 * kills)))
-    sessions = people_in(folder, players)
-    served = Served(folder, port)
-    crowd = [Player(port, name, session, heard, done) for name, session in sessions]
-    for player in crowd:
-        player.start()
-    try:
+    chance = random.Random(seed)
+    with under_load(folder, port, kills) as (served, heard):
         for _ in range(kills):
             time.sleep(chance.uniform(0.3, 4.0))
             if chance.random() < 0.5:
@@ -180,12 +204,29 @@ def torture(folder: Path, *, kills: int, port: int, seed: int = 0, players: int 
             else:
                 served.kill_worker()
         goes_on(folder, heard)
+    return heard
+
+
+@contextmanager
+def under_load(
+    folder: Path, port: int, times: int, person: type[Player] = Player, players: int = 4
+) -> Iterator[tuple[Served, Heard]]:
+    """A campaign large enough to go wrong so many times, and what its people hear."""
+    heard, done = Heard(), threading.Event()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "campaign.toml").write_text(TOML.format(budget=40, items=max(3000, 150 * times)))
+    sessions = people_in(folder, players)
+    served = Served(folder, port)
+    crowd = [person(port, name, session, heard, done) for name, session in sessions]
+    for player in crowd:
+        player.start()
+    try:
+        yield served, heard
     finally:
         done.set()
         for player in crowd:
             player.join(30)
         served.stop()
-    return heard
 
 
 def goes_on(folder: Path, heard: Heard, seconds: float = 90) -> None:

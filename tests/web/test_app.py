@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import sqlalchemy as sa
 
 from shortlist import measures
 from shortlist.campaign.questions.resolution import Overlap
-from shortlist.campaign.storage.store import Writer
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
 from tests.web.serving import DATA, Person, Served, path_to, served, truth
@@ -263,21 +261,19 @@ def test_an_owner_decides_also_what_a_one_bit_question_did_not_ask(tmp_path: Pat
 # --- when the disk fails ---------------------------------------------------------------------------------------
 
 
-def test_what_cannot_be_written_is_worth_sending_again(
-    app: Served, ana: Person, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_written_is_worth_sending_again(app: Served, ana: Person) -> None:
     """A page keeps an answer that gets a 503, and drops one that gets a 400."""
-    question = ana.questions(1)[0]
+    question, may_write = ana.questions(1)[0], [False]
 
-    def full(*_: object) -> None:
-        raise sa.exc.OperationalError("insert", {}, sqlite3.OperationalError("database or disk is full"))
+    @sa.event.listens_for(app.campaign.store.engine, "begin")
+    def as_on_a_disk_gone_read_only(c: sa.Connection) -> None:
+        c.exec_driver_sql(f"PRAGMA query_only={not may_write[0]}")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Writer, "answer", full)
-        body = {"question": question["id"], "kind": "label", "path": path_to(question, 1), "stage_seconds": [1.0]}
-        refused = ana.ask("POST", "/api/answers", json=body)
-        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
-        assert "cannot be written (database or disk is full)" in refused.json()["error"]
+    body = {"question": question["id"], "kind": "label", "path": path_to(question, 1), "stage_seconds": [1.0]}
+    refused = ana.ask("POST", "/api/answers", json=body)
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+    assert "cannot be written (attempt to write a readonly database)" in refused.json()["error"]
+    may_write[0] = True
     assert ana.answer(question, 1)["answer"] == 1
 
 
@@ -324,7 +320,7 @@ def test_an_invitation_makes_one_account(app: Served) -> None:
     body = {"token": token, "name": "ben", "password": "a good password"}
     joined = app.client.post("/api/join", json=body)
     assert joined.status_code == 200
-    assert "shortlist_session=" in joined.headers["set-cookie"]
+    assert f"{app.people.cookie}=" in joined.headers["set-cookie"]
     again = app.client.post("/api/join", json={**body, "name": "eve"})
     assert again.status_code == 400
     assert app.people.person("eve") is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 from collections.abc import Iterator
 
 import pytest
 
 from shortlist.campaign.formats import FORMATS
+from shortlist.web import serve
 from shortlist.web.security import LONGEST_BODY, LONGEST_FILE
 from tests.cases import in_turn
 from tests.web.wire import JSON, Told, Wire, wired
@@ -69,6 +71,29 @@ def test_a_head_without_an_end_is_hung_up_on(wire: Wire) -> None:
     assert wire.goes_on
     fits = wire.ask(b"GET /api/me", b"X-Long: " + b"x" * 30_000)
     assert fits.status == 200
+
+
+def test_a_head_that_takes_for_ever_is_hung_up_on(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the first of a connection, and after another; a body may take its time."""
+    monkeypatch.setattr(serve, "HEAD_SECONDS", 0.2)
+    assert wire.send(b"").status == 0
+    assert wire.send(b"GET / HTTP/1.1\r\nHost: local").status == 0
+    told = wire.send(b"GET /sign-in HTTP/1.1\r\nHost: localhost\r\n\r\n", b"GET /sign-in HTTP/1.1\r\nHost: lo")
+    assert (told.status, told.body.count(b"HTTP/1.1 200")) == (200, 0)
+    assert wire.goes_on
+
+
+def test_who_comes_when_all_connections_are_taken_gets_the_place_of_the_most_silent(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "most_connections", lambda: 5)
+    with contextlib.ExitStack() as stack:
+        silent = [stack.enter_context(socket.create_connection(("127.0.0.1", wire.port), 30)) for _ in range(12)]
+        for half in silent:
+            with contextlib.suppress(ConnectionError):
+                half.sendall(b"GET / HTTP/1.1\r\n")
+        assert all(wire.goes_on for _ in range(8))
+        assert [half.recv(1) for half in silent[:7]] == [b""] * 7  # the first to come are the first to go
 
 
 @in_turn("path", [b"/api/import/", b"/api/import%2f", b"//api/import", b"/api/Import"])

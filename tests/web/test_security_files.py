@@ -168,6 +168,19 @@ def test_a_picture_that_a_link_leads_to_is_shown_drawn_anew(tmp_path: Path, imag
     assert SECRET not in got.content
 
 
+def test_a_link_to_a_hidden_file_shows_nothing(tmp_path: Path, images: Path) -> None:
+    """Not even a picture: who hides a file beside others does not mean it to be labelled."""
+    (images / "cat" / "pipe.png").unlink()
+    for hidden in (images / ".kept" / "photo.png", images / "cat" / ".photo.png", tmp_path / "outside" / ".photo.png"):
+        hidden.parent.mkdir(exist_ok=True)
+        Image.new("RGB", (30, 20), "red").save(hidden)
+        (images / "dog" / f"hidden {len(hidden.parts)} {hidden.name[0]}{hidden.parent.name}.png").symlink_to(hidden)
+    with served(tmp_path / "run", dataset=ImageFolder(images, size=8, strict=False), initial=2, budget=4) as app:
+        told = [got for key, got in every_item(app, app.sign_in("ana")) if key.startswith("dog/hidden")]
+    assert [got.status_code for got in told] == [404] * 3
+    assert all("it leads to a hidden file, and those are not shown" in got.json()["error"] for got in told)
+
+
 @pytest.mark.parametrize("name", ["../outside/secret.txt", "../outside/secret.png", "cat/../../outside/secret.ps"])
 def test_a_name_that_leads_out_of_the_folder_shows_no_secret(tmp_path: Path, images: Path, name: str) -> None:
     names = [name, str(tmp_path / "outside" / "secret.txt"), "/etc/passwd", "/dev/zero", "cat/0.png", "dog/1.png"]

@@ -95,6 +95,26 @@ def test_guessing_from_many_addresses_or_names_does_not_help(app: Served) -> Non
         assert guess(app.client, "ben", **{header: "198.51.100.1"}).status_code == 429
 
 
+def test_guessing_elsewhere_does_not_lock_a_person_out(app: Served) -> None:
+    """A browser that has signed in is known, and what is tried there is counted there."""
+    app.sign_in("ana")
+    inside = guess(app.client, "ana", PASSWORD)
+    known = {"Cookie": "; ".join(sent.split("; ")[0] for sent in inside.headers.get_list("set-cookie"))}
+    app.client.cookies.clear()
+    attacker = from_elsewhere(app)
+    assert [guess(attacker, "ana").status_code for _ in range(FREE_TRIES)][-1] == 429
+    assert guess(app.client, "ana", PASSWORD).status_code == 429  # a browser that is new here has to wait
+    assert guess(app.client, "ana", PASSWORD, **known).status_code == 200
+    app.client.cookies.clear()
+    forged = {"Cookie": f"{app.people.cookie}_known={'x' * 22}.{'0' * 64}"}
+    of_another = {"Cookie": f"{app.people.cookie}_known={app.people.mark('ben')}"}
+    assert [guess(attacker, "ana").status_code for _ in range(FREE_TRIES)][-1] == 429
+    for headers in (forged, of_another):
+        assert guess(attacker, "ana", PASSWORD, **headers).status_code == 429
+    tries = [guess(app.client, "ana", **known).status_code for _ in range(FREE_TRIES + 1)]
+    assert tries == [401] * (FREE_TRIES - 1) + [429, 429]  # nor may one guess for ever there
+
+
 def test_who_has_found_an_open_browser_cannot_guess_the_password_there(app: Served) -> None:
     ana = app.sign_in("ana")
     body = {"old": "wrong guess", "new": "another password"}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from shortlist.web.people.people import csrf_of
 from shortlist.web.security import COOKIE
 from tests.web.doors import CHANGES, NOT_KEPT, PASSWORD, Route, address, kept, routes
 from tests.web.serving import Person, Served, served
@@ -122,18 +123,21 @@ def doors(app: Served, scheme: str) -> Iterator[Any]:
 def test_the_cookie_is_kept_from_scripts_and_from_other_sites(app: Served, scheme: str) -> None:
     for got in doors(app, scheme):
         assert got.status_code in (200, 303), got.text
-        cookie, *flags = got.headers["set-cookie"].split("; ")
-        assert re.fullmatch(rf"{COOKIE}=[\w-]{{43}}", cookie)
-        assert {flag.lower() for flag in flags} == {"httponly", "samesite=lax", "path=/"} | (
-            {"secure"} if scheme == "https" else set()
-        )
+        known, session = (sent.split("; ") for sent in got.headers.get_list("set-cookie"))
+        assert re.fullmatch(rf"{app.people.cookie}=[\w-]{{43}}", session[0])
+        assert known[0].startswith(f"{app.people.cookie}_known=")
+        for _, *flags in (session, known):
+            assert {flag.lower() for flag in flags if not flag.startswith("Max-Age")} == {
+                *("httponly", "samesite=lax", "path=/"),
+                *(["secure"] if scheme == "https" else []),
+            }
 
 
 # --- session fixation ------------------------------------------------------------------------------------------
 
 
 def new_session(got: Any) -> str:
-    return str(re.findall(rf"{COOKIE}=([\w-]+)", got.headers["set-cookie"])[0])
+    return str(re.findall(r"shortlist_session_\w{8}=([\w-]+)", got.headers["set-cookie"])[0])
 
 
 def name_of(app: Served, session: str) -> str | None:
@@ -162,6 +166,24 @@ def test_a_session_of_eves_put_there_stays_eves(app: Served) -> None:
     names = [name_of(app, new_session(got)) for got in (signed_in, joined, started)]
     assert names == ["ana", "new", "olga"]
     assert name_of(app, eve.token) == "eve"
+
+
+def test_two_campaigns_on_one_machine_do_not_sign_each_other_out(app: Served, tmp_path: Path) -> None:
+    """A browser sends the cookies of one port to every other."""
+    with served(tmp_path / "other") as other:
+        browser = dict[str, str]()
+        for one in (app, other):
+            one.sign_in("ana")
+            one.client.cookies.clear()
+            sent = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.items())} if browser else {}
+            got = one.client.post("/api/sign-in", json={"name": "ana", "password": PASSWORD}, headers=sent)
+            one.client.cookies.clear()
+            browser |= dict(cookie.split("; ")[0].split("=", 1) for cookie in got.headers.get_list("set-cookie"))
+        headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in browser.items())}
+        assert [one.client.get("/api/me", headers=headers).status_code for one in (app, other)] == [200, 200]
+        csrf = {"X-CSRF-Token": csrf_of(browser[other.people.cookie])}
+        assert other.client.post("/api/sign-out", headers={**headers, **csrf}).status_code == 200
+        assert [one.client.get("/api/me", headers=headers).status_code for one in (app, other)] == [200, 401]
 
 
 def test_every_sign_in_is_another_session(app: Served) -> None:

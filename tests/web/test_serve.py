@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,11 +45,12 @@ PATIENCE = 120.0  # seconds: the machine may be busy
 class Running:
     """`shortlist label` in a process group of its own, as a terminal would have it."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, *options: str, descriptors: int = 1024) -> None:
         self.folder = folder
+        limited = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
         with (folder / "said.txt").open("w") as log:
             self.process = subprocess.Popen(
-                [*COMMAND, str(folder), "--no-browser", *options],
+                [*limited, *COMMAND, str(folder), "--no-browser", *options],
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -110,10 +111,10 @@ def wait_until(is_so: Any) -> None:
 
 
 @contextmanager
-def running(folder: Path, *options: str) -> Iterator[Running]:
+def running(folder: Path, *options: str, descriptors: int = 1024) -> Iterator[Running]:
     folder.mkdir()
     (folder / "campaign.toml").write_text(TOML)
-    server = Running(folder, *options)
+    server = Running(folder, *options, descriptors=descriptors)
     try:
         server.wait()
         yield server
@@ -163,6 +164,19 @@ def test_the_printed_link_lets_in_once_and_nothing_is_logged(server: Running) ->
     assert "server" not in headers
 
 
+def test_a_local_owner_gets_a_new_link_while_it_is_served(
+    server: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    got = Command(monkeypatch, capsys)("label", server.folder, "--link")
+    assert (got.code, got.err) == (0, "")
+    path = got.out.strip().removeprefix(f"http://127.0.0.1:{server.port}")
+    assert server.get(path)[1]["location"] == "/"
+    assert server.get(path)[1]["location"] == "/sign-in"
+    refused = Command(monkeypatch, capsys)("label", tmp_path, "--link")
+    assert (refused.code, "it is not being served" in refused.err) == (1, True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_second_server_of_the_same_folder_is_refused(server: Running) -> None:
     there: Any = SimpleNamespace(folder=SimpleNamespace(path=server.folder))
     with pytest.raises(ShortlistError, match="it is being served already; stop the other server first"):
@@ -175,6 +189,16 @@ def test_a_port_in_use_gets_a_sentence(server: Running) -> None:
         listening("127.0.0.1", server.port),
     ):
         pass
+
+
+def test_the_owner_gets_in_where_others_take_every_connection(tmp_path: Path) -> None:
+    with running(tmp_path / "letters", descriptors=200) as server, ExitStack() as stack:
+        for _ in range(400):
+            half = stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE))
+            with suppress(ConnectionError):
+                half.sendall(b"GET / HTTP/1.1\r\nHost: lo")
+        assert server.get(server.start_link)[1]["location"] == "/"
+        assert server.get("/sign-in")[0] == 200
 
 
 def test_ctrl_c_ends_it_and_its_worker_without_a_fuss(tmp_path: Path) -> None:
@@ -223,7 +247,7 @@ class Started:
 
     @property
     def hosts(self) -> Any:
-        (guard,) = self.configs[0].app.user_middleware  # type: ignore[union-attr]
+        guard = self.configs[0].app.user_middleware[-1]  # type: ignore[union-attr]
         return guard.kwargs["hosts"]
 
 

@@ -28,6 +28,10 @@ def label(
         "127.0.0.1"
     ),
     port: Annotated[int | None, typer.Option(min=1, max=65535, help="Port. (Default: a free one.)")] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which a reverse proxy on this machine is reached; may be repeated."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     demo: Annotated[bool, typer.Option("--demo", help="No data at hand: label drawings.")] = False,
     kind: Annotated[
@@ -35,6 +39,7 @@ def label(
         typer.Option(help="Of --demo: 36 letters and digits in 16 fonts, or 10 handwritten digits."),
     ] = "glyphs",
     trust_code: TrustCode = False,
+    link: Annotated[bool, typer.Option("--link", help="Print a new link for the owner while it is served.")] = False,
     password: Annotated[bool, typer.Option("--password", help="Set the password of an owner, and end.")] = False,
 ) -> None:
     """Label a campaign: serves the page where people answer, while models are trained behind it.
@@ -48,8 +53,8 @@ def label(
         folder = folder or DEMO.with_name(f"{DEMO.name}-{kind}")
     if folder is None:
         raise ShortlistError("label: name a campaign's folder, or --demo for one that needs no data")
-    if not password:
-        print(f"opening {folder}; its address comes as soon as the data are read", flush=True)
+    if not (password or link):
+        say(f"opening {folder}; its address comes as soon as the data are read", flush=True)
     if demo:
         from shortlist.recipes.starter import demo_campaign
 
@@ -57,12 +62,18 @@ def label(
     if password:
         _set_password(folder)
         return
+    if link:
+        from shortlist.web.serve import new_link
+
+        say(new_link(folder))
+        return
     from shortlist.recipes.build import control_share, open_campaign
     from shortlist.web.serve import serve
 
     with open_campaign(folder, trust_code=trust_code) as campaign:
         control = control_share(folder)
-        serve(campaign, worker=command(folder, trust_code), host=host, port=port, browser=browser, control=control)
+        work_by, names = command(folder, trust_code), allow_host or ()
+        serve(campaign, worker=work_by, host=host, port=port, browser=browser, control=control, names=names)
 
 
 def work(

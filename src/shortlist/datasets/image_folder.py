@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,10 @@ from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+MOST_PIXELS = 100_000_000  # of an image as it is decoded: a file of some kilobytes may hold a thousand times more
+LARGE = 1 << 25  # pixels from which on images are decoded one at a time: each takes several hundred megabytes
+_large = threading.Lock()
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm", ".pgm", ".avif"})
 
@@ -241,9 +247,21 @@ def upright(path: Path, size: int) -> Image:
         refuse_special(path)
         with Image.open(path) as image:
             image.draft(None, (2 * size, 2 * size))  # a JPEG is decoded near the size that is needed
-            return as_rgb(ImageOps.exif_transpose(image))
+            with affordable(image):
+                return as_rgb(ImageOps.exif_transpose(image))
     except Exception as error:  # Pillow's decoders raise many types for a broken file; each means the same here
         raise ShortlistError(f"{path}: cannot be read as an image: {error}") from error
+
+
+@contextmanager
+def affordable(image: Image) -> Iterator[None]:
+    """The time in which an image is decoded: refused where it has too many pixels, alone where it has many."""
+    pixels = image.width * image.height
+    if pixels > MOST_PIXELS:
+        most = f"at most {MOST_PIXELS / 1e6:.0f} million are read"
+        raise ShortlistError(f"it has {pixels / 1e6:.0f} million pixels, and {most}; scale it down")
+    with _large if pixels > LARGE else nullcontext():
+        yield
 
 
 def refuse_special(path: Path) -> None:

@@ -25,7 +25,7 @@ from shortlist.study import results as reading
 from shortlist.study.store import OutOfTurn, Person, StudyStore, open_study
 from shortlist.types import ShortlistError
 from shortlist.web import app as web
-from shortlist.web.api.accounts import start_session
+from shortlist.web.api.accounts import set_cookie
 from shortlist.web.api.labelling import Body
 from shortlist.web.pages import templates
 from shortlist.web.people.people import csrf_of
@@ -107,7 +107,7 @@ def welcome(request: Request, store: Store, person: Participant) -> Response:
     cookie = cookie_of(request) or secrets.token_urlsafe(32)
     config = store.config()
     reply = _page("welcome", cookie, items=config["items"], practice=config["practice"])
-    start_session(request, reply, cookie, cookie=COOKIE, seconds=MONTH)
+    set_cookie(request, reply, COOKIE, cookie, seconds=MONTH)
     return reply
 
 

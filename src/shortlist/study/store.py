@@ -139,7 +139,7 @@ class StudyStore:
 
     def writing(self) -> AbstractContextManager[sa.Connection]:
         """One transaction, alone from its first look at the data; on disk when it ends."""
-        return transaction(self.path, self.engine, self._turn)
+        return transaction(self.engine, self._turn)
 
     # --- what is shown -------------------------------------------------------------------------------------------
 

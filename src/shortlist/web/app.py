@@ -23,9 +23,9 @@ from shortlist.campaign.storage.database import Unwritable
 from shortlist.types import ShortlistError
 from shortlist.web import pages
 from shortlist.web.api import accounts, files, labelling
-from shortlist.web.items import Unreadable
+from shortlist.web.items import Pictures, Unreadable
 from shortlist.web.people.people import People, Refused
-from shortlist.web.security import HEADERS, Guard, SessionCache
+from shortlist.web.security import HEADERS, Forwarded, Guard, SessionCache
 from shortlist.web.service.labelling import LabellingService
 from shortlist.web.service.leases import Closed
 from shortlist.web.service.worker import Supervisor
@@ -39,6 +39,7 @@ def label_app(
     *,
     worker: Sequence[str] | None = None,  # the command that trains; None: another process does
     hosts: Collection[str] | None = None,  # names this server answers to; None: any
+    names: Collection[str] = (),  # of a reverse proxy on this machine before it
     control: float = 0.0,  # share of control questions
 ) -> FastAPI:
     """The app of one campaign. Questions come from its folder, answers go there, `worker` does the rest."""
@@ -69,11 +70,14 @@ def label_app(
         openapi_url=None,
         exception_handlers=HANDLERS,
     )
+    app.state.names = frozenset(names)
     app.state.people, app.state.campaign = people, campaign
+    app.state.pictures = Pictures(campaign.settings.dataset)
     app.state.session_cache, app.state.cached = SessionCache(people), {}
     app.router.routes.extend(ROUTER.routes)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     app.add_middleware(Guard, hosts=hosts, files={"/api/import"})
+    app.add_middleware(Forwarded, names=app.state.names)
     return app
 
 

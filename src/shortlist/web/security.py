@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shortlist.web.people.people import People
 from shortlist.web.people.people_db import Person, Session
 
-COOKIE = "shortlist_session"
+COOKIE = "shortlist_session"  # as earlier versions named it, whatever the campaign; now `People.cookie` is its name
 LONGEST_BODY = 64 << 10  # bytes
 LONGEST_FILE = 256 << 20  # bytes, for imports
 REMEMBERED = 2.0  # seconds
@@ -56,13 +57,51 @@ class Guard:
         longest = LONGEST_FILE if scope["path"] in self.files else self.longest
         keep = "no-cache" if scope["path"].startswith("/static/") else "no-store"  # no-cache: kept, and asked about
         guarded = _with_headers(send, {**self.headers, "Cache-Control": keep})
-        if self.hosts is not None and _host(headers.get("host", "")) not in self.hosts:
+        if self.hosts is not None and host_of(headers.get("host", "")) not in self.hosts:
             refusal = JSONResponse({"error": "this server does not answer to that name"}, 421)
             await refusal(scope, receive, guarded)
         elif _is_over(headers.get("content-length", ""), longest):
             await JSONResponse({"error": _too_large(longest)}, 413)(scope, receive, guarded)
         else:
             await self.app(scope, _measured(receive, longest), guarded)
+
+
+class Forwarded:
+    """What a reverse proxy on this machine says of who has asked, by which name and how. Nobody else is believed."""
+
+    def __init__(self, app: ASGIApp, *, names: Collection[str]) -> None:  # that the proxy answers to
+        self.app, self.names = app, names
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_by_proxy = scope["type"] == "http" and self.names and _is_here((scope.get("client") or ("",))[0])
+        await self.app(self._told(scope) if is_by_proxy else scope, receive, send)
+
+    def _told(self, scope: Scope) -> Scope:
+        told = {**scope, "headers": list(scope["headers"])}
+        last = {name: _last(Headers(scope=scope), f"x-forwarded-{name}") for name in ("for", "proto", "host")}
+        if _is_address(last["for"]):
+            told["client"] = (last["for"], 0)
+        if last["proto"] in ("http", "https"):
+            told["scheme"] = last["proto"]
+        if host_of(last["host"]) in self.names:
+            MutableHeaders(scope=told)["host"] = last["host"]
+        return told
+
+
+def _last(headers: Headers, name: str) -> str:
+    """What the proxy has added itself; what stands before came from the client."""
+    return ",".join(headers.getlist(name)).rpartition(",")[2].strip()
+
+
+def _is_address(text: str) -> bool:
+    try:
+        return bool(ipaddress.ip_address(text))
+    except ValueError:
+        return False
+
+
+def _is_here(address: str) -> bool:
+    return _is_address(address) and ipaddress.ip_address(address).is_loopback
 
 
 def _is_over(length: str, longest: int) -> bool:
@@ -100,7 +139,8 @@ def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
     return sending
 
 
-def _host(header: str) -> str:
+def host_of(header: str) -> str:
+    """The name in a header such as Host, without the port."""
     try:
         return urlsplit(f"//{header}").hostname or ""
     except ValueError:  # half an IPv6 address
@@ -147,11 +187,16 @@ async def person_if_any(
         name = people.token(program.credentials.strip())
         person = people.person(name) if name else None
         return person if person and person.active else None
-    session = session_cache(request).session(request.cookies.get(COOKIE, ""))
+    session = session_cache(request).session(token_of(request))
     if session is None:
         return None
     request.state.csrf = session.csrf
     return session.person
+
+
+def token_of(request: Request) -> str:
+    """The session's, from its cookie."""
+    return request.cookies.get(people_of(request).cookie) or request.cookies.get(COOKIE, "")
 
 
 def session_cache(request: Request) -> SessionCache:
@@ -180,7 +225,9 @@ def check_csrf(request: Request, csrf: str) -> None:
 def same_origin(request: Request) -> None:
     """A page of another site may not send anything in a person's name."""
     origin = request.headers.get("origin")
-    if origin and origin.partition("://")[2] != request.headers.get("host"):
+    site = (origin or "").partition("://")[2]  # "null" has none, and is no page of ours
+    names = getattr(request.app.state, "names", ())  # a proxy need not pass on which of them was asked for
+    if origin and site != request.headers.get("host") and host_of(site) not in names:
         raise HTTPException(403, "this came from another site's page")
 
 

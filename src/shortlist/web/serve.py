@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import getpass
 import ipaddress
+import resource
 import socket
 import threading
 import webbrowser
@@ -21,9 +23,12 @@ from shortlist.system.files import locked
 from shortlist.types import ShortlistError
 from shortlist.web.app import label_app
 from shortlist.web.people.people import People
-from shortlist.web.security import LOCAL
+from shortlist.web.security import LOCAL, host_of
 
+LOCK = "server.lock"  # held by the server, and has its address
 LONGEST_HEAD = 64 << 10  # bytes
+HEAD_SECONDS = 20.0  # for a head to come whole
+SPARE = 128  # descriptors for databases, files and the worker
 PRINT = partial(print, flush=True)  # at once, also where it goes to a log
 PORTS = range(8765, 8865)  # tried in turn where none is asked for
 
@@ -36,23 +41,45 @@ def serve(
     port: int | None = None,
     browser: bool = True,
     control: float = 0.0,
+    names: Sequence[str] = (),
     say: Callable[[str], object] = PRINT,
 ) -> None:
-    """Serve a campaign until interrupted."""
+    """Serve a campaign until interrupted; `names` are those of a reverse proxy here, which lets others in."""
+    names = [checked_name(name) for name in names]
     folder = campaign.folder.path
     people = People(folder)
-    owner = first_owner(people, must_have_password=None if is_local(host) else folder)
+    owner = first_owner(people, must_have_password=None if is_local(host) and not names else folder)
     # two servers of one campaign would lend the same question to two people
-    alone = locked(folder / "server.lock", f"{folder}: it is being served already; stop the other server first")
+    alone = locked(folder / LOCK, f"{folder}: it is being served already; stop the other server first")
     with alone, listening(host, port) as heard:
         place = address(host, heard)
-        link = f"{place}/start/{people.start_link(owner)}"
-        app = label_app(campaign, people, worker=worker, hosts=hosts_of(host), control=control)
+        (folder / LOCK).write_text(place)
+        link = start_link(people, owner, place)
+        app = label_app(campaign, people, worker=worker, hosts=hosts_of(host, names), names=names, control=control)
         say(f"labelling {folder} at {place}")
         say(f"open it as {owner}: {link}   (this link works once; Ctrl-C stops, and nothing is lost)")
         if browser:
             threading.Timer(1.0, lambda: webbrowser.open(link)).start()
         uvicorn.Server(config(app)).run(sockets=[heard])
+
+
+def start_link(people: People, owner: str, place: str) -> str:
+    return f"{place}/start/{people.start_link(owner)}"
+
+
+def new_link(folder: Path) -> str:
+    """A link for an owner of the campaign that is being served from a folder, on the machine that serves it."""
+    lock, place = folder / LOCK, ""
+    if lock.exists():
+        try:
+            with locked(lock, "served"):
+                pass
+        except ShortlistError:
+            place = lock.read_text()
+    if not place:
+        raise ShortlistError(f"{folder}: it is not being served; shortlist label {folder} serves it and prints a link")
+    people = People(folder)
+    return start_link(people, first_owner(people, must_have_password=None), place)
 
 
 def config(app: FastAPI) -> uvicorn.Config:
@@ -62,31 +89,74 @@ def config(app: FastAPI) -> uvicorn.Config:
         log_level="warning",
         access_log=False,  # addresses hold tokens
         server_header=False,
+        proxy_headers=False,  # `Forwarded` reads them, where there is a proxy
         timeout_graceful_shutdown=3,
     )
 
 
 class Measured(HttpToolsProtocol):
-    """Hangs up on a client whose request head does not end: all of it would be kept in memory."""
+    """Hangs up on a client whose request head does not end: all of it would be kept in memory.
+
+    Where there are as many connections as there are descriptors to spare, the one that has been silent for longest
+    makes room for the next: that may be the owner.
+    """
 
     _waiting = 0  # bytes of a head that is not complete
     _in_body = False
+    _since = 0.0  # when it was last heard of
+    _patience: asyncio.TimerHandle | None = None  # for a head
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_head()
+        if len(self.connections) > most_connections():
+            others = (other for other in self.connections if isinstance(other, Measured) and other is not self)
+            idle = [other for other in others if other.is_idle]
+            min(idle, key=lambda other: other._since, default=self).transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         if self._waiting > LONGEST_HEAD:
             self.transport.close()
             return
+        self._since = self.loop.time()
         if not self._in_body:
             self._waiting += len(data)
+            if self._patience is None:
+                self._await_head()
         super().data_received(data)
+
+    @property
+    def is_idle(self) -> bool:
+        """No request of it is being answered."""
+        return not self._in_body and (self.cycle is None or self.cycle.response_complete)
+
+    def _await_head(self) -> None:
+        self._since = self.loop.time()
+        self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _head_came(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+        self._patience = None
 
     def on_headers_complete(self) -> None:
         self._in_body, self._waiting = True, 0
+        self._head_came()
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
         self._in_body, self._waiting = False, 0
         super().on_message_complete()
+
+
+def most_connections() -> int:
+    """How many leave enough descriptors for everything else."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 10_000 if allowed == resource.RLIM_INFINITY else allowed - min(SPARE, allowed // 2)
 
 
 def first_owner(people: People, must_have_password: Path | None) -> str:
@@ -119,9 +189,21 @@ def is_local(host: str) -> bool:
         return False
 
 
-def hosts_of(host: str) -> Collection[str] | None:
-    """The names that a server at this address answers to; None: any, where others can reach it."""
-    return LOCAL | {host} if is_local(host) else None
+def hosts_of(host: str, names: Collection[str] = ()) -> Collection[str] | None:
+    """The names that a server at this address answers to; None: any, where others can reach it and none is given."""
+    return {*LOCAL, host, *names} if is_local(host) or names else None
+
+
+def checked_name(name: str) -> str:
+    """A name of this server as a browser sends it.
+
+    >>> checked_name("Labels.example.org")
+    'labels.example.org'
+    """
+    known = name.strip().lower()
+    if not known or known != host_of(known):
+        raise ShortlistError(f"--allow-host: {name!r} is no name; give it alone, as in labels.example.org")
+    return known
 
 
 def address(host: str, heard: socket.socket) -> str:

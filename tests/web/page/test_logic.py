@@ -306,3 +306,40 @@ def test_what_is_saved_is_told_once_there_is_something(page: Page, saved: float,
 def test_all_animals_are_found_by_their_own_names(page: Page) -> None:
     for name in ANIMALS:
         assert found(page, list(ANIMALS), name)[0] == name
+
+
+def test_a_server_that_cannot_save_says_why(page: Page) -> None:
+    gone = {"error": "campaign.db: it was deleted", "saves": False, "round": 2, "state": "asking"}
+    code = "(m, progress) => [m.doing(progress, false), ...m.waiting(progress, null)]"
+    assert run(page, "shared/words.js", code, gone) == [
+        "No answer can be saved now: campaign.db: it was deleted.",
+        "No answer can be saved now",
+        "Campaign.db: it was deleted.",
+    ]
+    trouble = "(m) => m.waiting(null, { status: 503, passing: true, message: 'campaign.db: it was deleted' })"
+    assert run(page, "shared/words.js", trouble) == [
+        "The server has trouble",
+        "Campaign.db: it was deleted. The page goes on by itself.",
+    ]
+
+
+def test_a_newer_note_is_sent_as_a_correction(page: Page) -> None:
+    """The server has the answer, whose acknowledgement was lost, and has not the note that was written since."""
+    code = """async (m, note) => {
+        const { ApiError } = await import('/static/shared/api.js');
+        const standing = { id: 7, kind: "label", path: [1], note: "old" };
+        const sent = [];
+        const send = async (answer) => {
+            sent.push(answer.supersedes);
+            if (answer.supersedes !== 7) throw new ApiError("answered before", 409);
+            return { answer: 8 };
+        };
+        const memory = { keys: () => [], get: () => null, put() {}, drop() {} };
+        const outbox = new m.Outbox({ send, standing: async () => standing, prefix: "x", storage: memory });
+        const saved = new Promise((done) => outbox.addEventListener("saved", done));
+        outbox.add({ question: 5, kind: "label", path: [1], note });
+        await saved;
+        return sent;
+    }"""
+    assert run(page, "shared/outbox.js", code, "new") == [None, 7]
+    assert run(page, "shared/outbox.js", code, "old") == [None]

@@ -168,14 +168,14 @@ def test_the_waiting_screen_tells_of_a_lost_connection_and_recovers(visit: Visit
     world = animals(0)
     page = visit(world, "#waiting:not([hidden])")
     world.refuse_all = 503
-    page.wait_for_selector("#waiting >> text=No connection")
+    page.wait_for_selector("#waiting >> text=The server has trouble")
     world.refuse_all = 0
     page.wait_for_selector("#waiting >> text=Nothing to answer just now")
 
 
 def test_a_first_start_without_a_server_recovers(visit: Visit) -> None:
     world = animals(refuse_all=503)
-    page = visit(world, "#waiting >> text=No connection")
+    page = visit(world, "#waiting >> text=The server has trouble")
     world.refuse_all = 0
     page.wait_for_selector("#question[data-ready=true]")
 

@@ -907,3 +907,34 @@ def test_reading_and_writing_from_many_threads(people: People, clock: Clock) -> 
 
     assert at_once([partial(work, t) for t in tokens]) == [1] * 4
     assert len(people.tokens("bo")) == 60
+
+
+# --- names that mislead ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["import", "Import", "dataset", "ＤＡＴＡＳＥＴ"])
+def test_nobody_is_called_as_labels_are_that_no_person_gave(tmp_path: Path, name: str) -> None:
+    with closing(People(tmp_path, passwords=Passwords(time_cost=1, memory_kib=8, parallelism=1))) as people:
+        with pytest.raises(ShortlistError, match="stands for labels that no person gave; choose another name"):
+            people.add(name, "annotator")
+        assert people.everyone() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("ana", "\u0430na"),
+        ("Ivan", "lvan"),
+        ("lia 10", "Iia 1O"),
+        ("pay", "\u0440\u0430\u0443"),
+        ("ana", "an\u034fa"),
+        ("a b", "a  b"),
+    ],
+)
+def test_nobody_looks_like_another(tmp_path: Path, name: str, other: str) -> None:
+    with closing(People(tmp_path, passwords=Passwords(time_cost=1, memory_kib=8, parallelism=1))) as people:
+        people.add(name, "annotator")
+        with pytest.raises(ShortlistError, match=f"looks like {name}; choose another name"):
+            people.add(other, "annotator")
+        for like in ("Анна", "José", "Jose", "Σοφία", "anna"):
+            people.add(like, "annotator")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,6 +22,12 @@ class Ear:
         self.heard_: list[dict[str, Any]] = []
         self.poke = asyncio.Event()
         self.troubles: list[Exception] = []
+        self.is_gone = False
+
+    async def in_place(self) -> int:
+        if self.is_gone:
+            raise ShortlistError("campaign.db: it is gone")
+        return 0
 
     async def heard(self, message: dict[str, Any]) -> None:
         self.heard_.append(message)
@@ -93,3 +101,70 @@ def test_a_worker_that_cannot_be_started_is_tried_again() -> None:
 
     asyncio.run(watch())
     assert "No such file" in ear.heard_[0]["error"]
+
+
+STOP = (
+    SAY
+    + """import signal, threading
+stopped_before = os.path.exists(sys.argv[1])
+open(sys.argv[1], "w").close()
+if not stopped_before: os.kill(os.getpid(), signal.SIGSTOP)
+input()
+"""
+)
+
+
+def test_a_worker_that_hangs_is_told_of_and_then_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is alive and holds the campaign's lock, but it is stopped; the next one is not."""
+    monkeypatch.setattr(worker, "STILL", 0.3)
+    monkeypatch.setattr(worker, "HOPELESS", 2.0)
+    heard = asyncio.run(supervised(STOP.replace("sys.argv[1]", repr(str(tmp_path / "once"))), "stopped", 1))
+    hangs = [message["error"] for message in heard if "has done nothing for" in (message.get("error") or "")]
+    assert "if it goes on, another is started" in hangs[-1]
+    assert heard[-1]["error"] == "The worker has stopped (signal 9), and is started again."
+
+
+def test_only_what_uses_the_processor_is_work() -> None:
+    """A worker that waits for ever beats all the same; one that trains says nothing for hours."""
+    ear, now, training = Ear(), [0.0], {"state": "working", "words": "training"}
+    process: Any = SimpleNamespace(pid=17)
+
+    async def go_on(supervisor: Supervisor, work: float) -> None:
+        for _ in range(20):
+            now[0] += worker.BEAT_SECONDS
+            used[0] += work
+            await supervisor._hear({"used": used[0]})
+            await supervisor._look_at(process)
+
+    async def watch() -> None:
+        supervisor = Supervisor(ear, [], clock=lambda: now[0])  # type: ignore[arg-type]
+        await supervisor._hear(training)
+        await go_on(supervisor, 0.01)
+        assert ear.heard_ == [training]
+        await go_on(supervisor, 0.0002)
+        assert ear.heard_[1] == {**training, "error": HANGS}
+        await go_on(supervisor, 0.01)  # what it does is said again
+        assert ear.heard_[2:] == [training]
+
+    used = [0.0]
+    asyncio.run(watch())
+
+
+HANGS = "The worker (process 17) has done nothing for 65 s; if it goes on, another is started."
+
+
+def test_no_worker_is_started_for_a_database_that_is_not_ours() -> None:
+    ear = Ear()
+    ear.is_gone = True
+
+    async def watch() -> None:
+        watching = asyncio.create_task(Supervisor(ear, [sys.executable, "-c", SAY]).run())  # type: ignore[arg-type]
+        await ear.until("stopped", 1)
+        assert "waiting" not in {message["state"] for message in ear.heard_}
+        ear.is_gone = False
+        await ear.until("waiting", 1)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    asyncio.run(watch())
+    assert ear.heard_[0]["error"] == "The worker has stopped (campaign.db: it is gone), and is started again."

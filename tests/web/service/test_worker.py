@@ -57,7 +57,8 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any
         monkeypatch.setattr(worker, "listen", lambda lines: Poked())
         with pytest.raises(EnoughError):
             work(make, io.StringIO(), out)
-        return [json.loads(line) for line in out.getvalue().splitlines()]
+        said = [json.loads(line) for line in out.getvalue().splitlines()]
+        return [line for line in said if "state" in line]  # on a slow machine a beat may be among them
 
     return run
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 import sqlalchemy as sa
 
+from shortlist.campaign.storage.database import Unwritable
 from shortlist.types import AnswerKind, Purpose, Round
 
 Fits: TypeAlias = Callable[[Any], bool]
@@ -33,8 +34,8 @@ def wrong_cell(engine: Any) -> str | None:
             items, classes = (c.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in COUNTED)
             found = (wrong for table, fits in _cells(items, classes).items() for wrong in wrong_in(c, table, fits))
             return next(found, None)
-    except sa.exc.DatabaseError as error:  # text that is no UTF-8
-        return str(error.orig)
+    except Unwritable as error:  # text that is no UTF-8
+        return error.why
 
 
 def wrong_in(c: sa.Connection, table: str, fits: Mapping[str, Fits]) -> Iterator[str]:

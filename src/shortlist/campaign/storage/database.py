@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,8 +21,27 @@ from shortlist.types import ShortlistError
 class Unwritable(ShortlistError):
     """The disk is full, or another process writes for too long: the request is worth repeating."""
 
-    def __init__(self, path: Path, error: sa.exc.OperationalError) -> None:
-        super().__init__(f"{path}: cannot be written ({error.orig})")
+    def __init__(self, path: Path, why: str, sentence: str = "") -> None:
+        super().__init__(sentence or f"{path}: cannot be written ({why})")
+        self.why = why
+
+
+class Gone(Unwritable):
+    """What is written now would go into a file that nobody finds again."""
+
+    def __init__(self, path: Path) -> None:
+        why = "it was deleted or replaced while it was in use"
+        super().__init__(
+            path, why, f"{path}: {why}, and nothing more is taken; put it back, or start again with a copy of it"
+        )
+
+
+class Damaged(Unwritable):
+    """Not what SQLite has written."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        words = f"{path}: this database is damaged ({why}); put back a copy, or start in another folder"
+        super().__init__(path, why, words)
 
 
 @dataclass(frozen=True)
@@ -45,8 +65,8 @@ class Kind:
                 with engine.begin() as c:
                     c.execute(self._meta.insert().values(key="schema_version", value=str(self.version)))
                     fill(c)
-        except sa.exc.OperationalError as error:
-            raise Unwritable(path, error) from None
+        except Unwritable as error:
+            raise Unwritable(path, error.why) from None
 
     def check(self, path: Path) -> None:
         """Refuse what is no database of this kind, without touching it."""
@@ -56,11 +76,11 @@ class Kind:
             with connected(path, read_only=True) as engine, engine.connect() as c:
                 verdict = c.exec_driver_sql("PRAGMA quick_check(1)").scalar()
                 if verdict != "ok":
-                    raise damaged(path, str(verdict))
+                    raise Damaged(path, str(verdict))
                 there = sa.inspect(c)
                 for table in self.tables.sorted_tables:
                     if not there.has_table(table.name):
-                        raise damaged(path, f"no table {table.name}")
+                        raise Damaged(path, f"no table {table.name}")
                 version = c.execute(self._version).scalar()
                 if version != str(self.version):
                     raise ShortlistError(
@@ -92,7 +112,7 @@ class Kind:
         try:
             with connected(path, read_only=True) as engine, engine.connect() as c:
                 version = c.execute(self._version).scalar()
-        except (OSError, sa.exc.DatabaseError):
+        except (OSError, Unwritable):
             return True
         if not isinstance(version, str):  # nothing, or what somebody has put there
             return True
@@ -106,40 +126,46 @@ def opening(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise ShortlistError(f"{path}: cannot be opened ({error.strerror})") from None
-    except sa.exc.OperationalError as error:
-        raise ShortlistError(f"{path}: cannot be opened ({error.orig})") from None
-    except sa.exc.DatabaseError as error:
-        raise damaged(path, str(error.orig)) from None
-
-
-def damaged(path: Path, why: str) -> ShortlistError:
-    return ShortlistError(f"{path}: this database is damaged ({why}); put back a copy, or start in another folder")
+    except (Damaged, Gone):
+        raise
+    except Unwritable as error:
+        raise ShortlistError(f"{path}: cannot be opened ({error.why})") from None
 
 
 def _mode(path: Path, read_only: bool) -> dict[str, str]:
     if not read_only:
-        return {"mode": "rwc"}
+        return {"mode": "rw"}  # never a new, empty one where ours was taken away
     # a reader, too, keeps its place in a file beside the log; where it may write none and there is no log, it need not
     log = path.with_name(path.name + "-wal")
     return {"mode": "ro"} if os.access(path.parent, os.W_OK) or log.exists() else {"mode": "ro", "immutable": "1"}
 
 
 @contextmanager
-def transaction(path: Path, engine: sa.Engine, turn: threading.Lock) -> Iterator[sa.Connection]:
+def transaction(engine: sa.Engine, turn: threading.Lock) -> Iterator[sa.Connection]:
     """One transaction, alone from its first look at the data: what is read in it still holds when it is acted on.
 
     Writers of this process wait for their turn rather than poll for SQLite's own lock, which admits them in any order.
     """
-    try:
-        with turn, engine.begin() as c:
-            c.exec_driver_sql("BEGIN IMMEDIATE")
-            yield c
-    except sa.exc.OperationalError as error:
-        raise Unwritable(path, error) from None
+    with turn, kept(engine) as c:
+        c.exec_driver_sql("BEGIN IMMEDIATE")
+        yield c
+
+
+@contextmanager
+def kept(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """One transaction; at its end it is on the disk, in the file that has the database's name."""
+    with engine.begin() as c:
+        yield c
+    with engine.begin():  # a transaction that went into a file without a name counts for nothing
+        pass
 
 
 def connect(path: Path, *, read_only: bool = False, durable: bool = True) -> sa.Engine:
-    """A database's connections. What is written survives a power cut, unless it need not be `durable`."""
+    """A database's connections. What is written survives a power cut, unless it need not be `durable`.
+
+    No transaction begins once another file, or none, has the database's name, and what SQLite has against the file is
+    said as `Unwritable`.
+    """
     address = sa.URL.create(
         "sqlite", database=f"file:{quote(str(path))}", query={"uri": "true", **_mode(path, read_only)}
     )
@@ -152,9 +178,55 @@ def connect(path: Path, *, read_only: bool = False, durable: bool = True) -> sa.
         if not read_only:
             cursor.execute("PRAGMA journal_mode=WAL")
             cursor.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            cursor.execute("PRAGMA schema_version").fetchone()  # the log beside it is there from here on
         cursor.close()
 
+    _Place(path, has_log=not read_only).watch(engine)
     return engine
+
+
+class _Place:
+    """The file that an engine has opened, and the log beside it: whether the names still lead there."""
+
+    def __init__(self, path: Path, has_log: bool) -> None:
+        self.path, self.has_log = path, has_log
+        self._connections = 0
+        self._file = self._log = (0, 0)
+
+    def watch(self, engine: sa.Engine) -> None:
+        for name in ("connect", "close", "begin", "handle_error"):
+            sa.event.listen(engine, name, getattr(self, f"_{name}"))
+
+    def _connect(self, *_: object) -> None:
+        if not self._connections:  # the last to leave folds the log into the file, and the next has a new one
+            self._file, self._log = self._file if any(self._file) else _inode(self.path), self._log_now()
+        self._connections += 1
+
+    def _close(self, *_: object) -> None:
+        self._connections -= 1
+
+    def _begin(self, _: object) -> None:
+        if (_inode(self.path), self._log_now()) != (self._file, self._log):
+            raise Gone(self.path)
+
+    def _handle_error(self, context: sa.engine.ExceptionContext) -> None:
+        kind, words = type(context.original_exception), str(context.original_exception)
+        if kind is sqlite3.DatabaseError:
+            raise Damaged(self.path, words)
+        if kind is sqlite3.OperationalError:
+            raise Unwritable(self.path, words)
+
+    def _log_now(self) -> tuple[int, int]:
+        return _inode(self.path.with_name(f"{self.path.name}-wal")) if self.has_log else (0, 0)
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    """Which file a name leads to."""
+    try:
+        found = path.stat()
+    except OSError:
+        return (0, 0)
+    return found.st_dev, found.st_ino
 
 
 @contextmanager

@@ -44,6 +44,7 @@ class Folder:
             if self.path.exists() and not self.path.is_dir():
                 raise ShortlistError(f"{self.path}: a campaign lives in a folder, and this is a file")
             if not self.database.exists():
+                self._refuse_to_begin_anew()
                 return None
         except OSError as error:
             raise ShortlistError(f"{self.path}: cannot be read ({error.strerror})") from None
@@ -53,6 +54,14 @@ class Folder:
                     f"{self.path}: this campaign was made with {difference}; use the same settings or another folder"
                 )
             return identify(kept, dataset, growing=growing)
+
+    def _refuse_to_begin_anew(self) -> None:
+        """An empty campaign in the place of one that people have answered would look as if nothing had been lost."""
+        if (self.path / "server.lock").exists():
+            raise ShortlistError(
+                f"{self.database}: it is gone, and people have answered here; put it or a copy of it back, "
+                "or start in another folder"
+            )
 
     def open(self, config: dict[str, Any], dataset: Dataset, *, growing: bool = True) -> tuple[Store, Identities]:
         """The campaign's database: made new, or the one that is here if it belongs to this configuration."""

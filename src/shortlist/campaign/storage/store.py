@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from shortlist.campaign.randomness import DRAWS
 from shortlist.campaign.storage.cells import wrong_cell
-from shortlist.campaign.storage.database import Kind, Unwritable, connect, connected, damaged, opening
+from shortlist.campaign.storage.database import Damaged, Kind, Unwritable, connect, connected, kept, opening
 from shortlist.campaign.storage.schema import (
     HAS_ANSWER,
     IS_ANSWERED,
@@ -142,7 +142,7 @@ class Reader:
         except json.JSONDecodeError:
             values = {}
         if not isinstance(values, dict) or not values:
-            raise damaged(self.path, "its configuration cannot be read")
+            raise Damaged(self.path, "its configuration cannot be read")
         return values
 
     def keys(self) -> list[str]:
@@ -447,11 +447,12 @@ class Store(Reader):
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
         """Close it; what went wrong inside `with` because of a cell that was changed by hand is said so."""
         self.close()
-        if isinstance(error, Exception) and not isinstance(error, ShortlistError):
+        is_told = isinstance(error, ShortlistError) and type(error) is not Unwritable
+        if isinstance(error, Exception) and not is_told:
             with connected(self.path, read_only=True) as engine:
                 wrong = wrong_cell(engine)
             if wrong is not None:
-                raise damaged(self.path, wrong) from error
+                raise Damaged(self.path, wrong) from error
 
     @classmethod
     def create(cls, path: Path, keys: Sequence[str], names: Sequence[str], config: dict[str, Any]) -> Store:
@@ -469,8 +470,5 @@ class Store(Reader):
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """One transaction: all of it is kept, or none."""
-        try:
-            with self.engine.begin() as c:
-                yield Writer(c)
-        except sa.exc.OperationalError as error:
-            raise Unwritable(self.path, error) from None
+        with kept(self.engine) as c:
+            yield Writer(c)

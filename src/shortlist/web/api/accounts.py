@@ -11,10 +11,12 @@ from pydantic import Field
 
 from shortlist.types import ShortlistError
 from shortlist.web.api.labelling import Body, service_of
+from shortlist.web.people.people import People
 from shortlist.web.people.people_db import Role
-from shortlist.web.security import COOKIE, Owner, SignedIn, people_of, same_origin, session_cache
+from shortlist.web.security import COOKIE, Owner, SignedIn, people_of, same_origin, session_cache, token_of
 
 router = APIRouter(prefix="/api")
+YEAR = 365 * 24 * 3600  # seconds
 
 Name = Annotated[str, Field(min_length=1, max_length=64)]
 Password = Annotated[str, Field(max_length=1000)]
@@ -44,17 +46,23 @@ def me(person: SignedIn) -> dict[str, Any]:
 def sign_in(request: Request, response: Response, body: SignInBody) -> dict[str, Any]:
     """Start a session with a name and a password."""
     same_origin(request)
-    address = request.client.host if request.client else ""
-    start_session(request, response, people_of(request).sign_in(body.name, body.password, address))
+    start_session(request, response, _proved(request, body.name, body.password))
     return {}
+
+
+def _proved(request: Request, name: str, password: str) -> str:
+    """A new session's token, if the password is right."""
+    people, address = people_of(request), request.client.host if request.client else ""
+    return people.sign_in(name, password, address, request.cookies.get(_mark(people), ""))
 
 
 @router.post("/sign-out", tags=["people"])
 def sign_out(request: Request, response: Response, person: SignedIn) -> dict[str, Any]:
     """End this session."""
-    people_of(request).sign_out(request.cookies.get(COOKIE, ""))
+    people_of(request).sign_out(token_of(request))
     session_cache(request).forget()
-    response.delete_cookie(COOKIE)
+    for name in {people_of(request).cookie, COOKIE} & request.cookies.keys():
+        response.delete_cookie(name)
     return {}
 
 
@@ -72,25 +80,35 @@ def join(request: Request, response: Response, body: JoinBody) -> dict[str, Any]
 def set_password(request: Request, response: Response, person: SignedIn, body: PasswordBody) -> dict[str, Any]:
     """Choose a password; all other sessions end."""
     people = people_of(request)
-    address = request.client.host if request.client else ""
     if person.has_password:  # raises where the old one is wrong, and slows down guesses
-        people.sign_out(people.sign_in(person.name, body.old or "", address))
+        people.sign_out(_proved(request, person.name, body.old or ""))
     people.set_password(person.name, body.new)
     session_cache(request).forget()
-    if COOKIE in request.cookies:
+    if token_of(request):
         start_session(request, response, people.new_session(person.name))
     return {}
 
 
-def start_session(
-    request: Request, response: Response, token: str, *, cookie: str = COOKIE, seconds: int | None = None
-) -> None:
+def start_session(request: Request, response: Response, token: str) -> None:
+    """Until the browser is closed; the browser is known again for a year."""
+    people = people_of(request)
+    if session := people.session(token):
+        set_cookie(request, response, _mark(people), people.mark(session.person.name), seconds=YEAR)
+    set_cookie(request, response, people.cookie, token)
+
+
+def set_cookie(request: Request, response: Response, name: str, value: str, *, seconds: int | None = None) -> None:
     """A cookie that scripts cannot read; what other sites send with it lacks the token that changes need.
 
     It lasts for so many seconds, or until the browser is closed.
     """
     secure = request.url.scheme == "https"
-    response.set_cookie(cookie, token, max_age=seconds, httponly=True, samesite="lax", secure=secure, path="/")
+    response.set_cookie(name, value, max_age=seconds, httponly=True, samesite="lax", secure=secure, path="/")
+
+
+def _mark(people: People) -> str:
+    """The cookie of a browser that a person has signed in from."""
+    return f"{people.cookie}_known"
 
 
 # --- for owners ------------------------------------------------------------------------------------------------

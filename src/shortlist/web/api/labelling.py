@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from shortlist.types import Answer, AnswerKind, Dataset
 from shortlist.web import items
@@ -20,9 +20,18 @@ router = APIRouter(prefix="/api")
 PICTURE_SECONDS = 3600  # how long a browser may keep a picture
 SHARE = 0.1  # of a core that may go into numbers, however many look at them
 
-Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
-Number = Annotated[int, Field(ge=-(2**53), le=2**53)]
-QuestionId = Annotated[int, Field(ge=-(2**31), le=2**53, description="control questions have negative ones")]
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("this is no number")  # true and "1" are not class 1
+    return value
+
+
+Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False), BeforeValidator(_number)]
+Number = Annotated[int, Field(ge=-(2**53), le=2**53), BeforeValidator(_number)]
+QuestionId = Annotated[
+    int, Field(ge=-(2**31), le=2**53, description="control questions have negative ones"), BeforeValidator(_number)
+]
 
 
 def service_of(request: Request) -> LabellingService:
@@ -146,9 +155,9 @@ async def status(request: Request, person: SignedIn) -> dict[str, Any]:
 
 
 @router.get("/items/{item}", tags=["labelling"], response_class=Response)
-def item(request: Request, person: SignedIn, item: int) -> Response:
+async def item(request: Request, person: SignedIn, item: int) -> Response:
     """An item's picture."""
-    data, kind = items.picture(dataset_of(request), item)
+    data, kind = await cast(items.Pictures, request.app.state.pictures).of(item)
     return Response(data, media_type=kind, headers={"Cache-Control": f"private, max-age={PICTURE_SECONDS}"})
 
 

@@ -2,8 +2,9 @@
 
 After five wrong tries the wait doubles, for each account and each address. A try counts against the account until its
 owner signs in, and against the address until that account is signed in to from there: people of one office who mistype
-do not lock each other out, and signing in to an account of one's own forgives only the tries at that account. Tries
-are forgotten after a day.
+do not lock each other out, and signing in to an account of one's own forgives only the tries at that account. A browser
+that has signed in before has tries of its own, so that nobody can lock a person out from elsewhere. Tries are forgotten
+after a day.
 """
 
 from __future__ import annotations

@@ -39,6 +39,12 @@ TOUCH = 60.0  # a session's last use is noted at most this often
 START_LINK = 24 * HOUR
 LONGEST_INVITATION = 365 * 24  # hours
 LONGEST_NAME = 64
+NOBODY = {"import", "dataset"}  # whom answers name as their person where a file or the dataset has given them
+ALIKE = str.maketrans(
+    "АВЕЗКМНОРСТУХІЅЈавекмнорстухіѕјԁһӏԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧαικνορτυχıɑɡIl1|0",
+    "abe3kmhopctyxlsjabekmhopctyxisjdhlqwabezhlkmnoptyxaikvoptuxiagllllo",
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe0e\ufe0f",  # not seen, though Unicode calls them printable
+)
 NO_INVITATION = "invitation: used, taken back or expired; ask for a new one"
 
 _PERSON: sa.Select[Any] = sa.select(
@@ -63,6 +69,14 @@ class People(PeopleFile):
         super().__init__(folder, clock)
         self._passwords = passwords or Passwords()
         self._guessing = threading.Lock()
+
+    @property
+    def cookie(self) -> str:
+        """Its name, also another for a copied campaign: a browser sends one port's cookies to all others."""
+        return f"shortlist_session_{self._sealed(f'cookie {self.path.absolute()}')[:8]}"
+
+    def _sealed(self, text: str) -> str:
+        return hmac.new(self.secret.encode(), text.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()
 
     # --- accounts ----------------------------------------------------------------------------------------------
 
@@ -108,16 +122,27 @@ class People(PeopleFile):
 
     # --- signing in --------------------------------------------------------------------------------------------
 
-    def sign_in(self, name: str, password: str, address: str) -> str:
-        """A new session's token, or Refused."""
+    def mark(self, name: str) -> str:
+        """For a browser that this person has signed in from: whoever guesses elsewhere does not keep it waiting."""
+        drawn = secrets.token_urlsafe(16)
+        return f"{drawn}.{self._sealed(f'{drawn} {_folded(name)}')}"
+
+    def _has_mark(self, name: str, mark: str) -> bool:
+        drawn, _, seal = mark.partition(".")
+        return hmac.compare_digest(seal.encode(), self._sealed(f"{drawn} {_folded(name)}").encode())
+
+    def sign_in(self, name: str, password: str, address: str, mark: str = "") -> str:
+        """A new session's token, or Refused. Tries from a marked browser are counted for themselves."""
         account, source = _digest(_folded(name)), _digest(network(address))
+        if self._has_mark(name, mark):
+            account = source = _digest(mark)
         self._refuse_waiting(account, source)  # before the lock: a flood of guesses keeps no other person waiting
         with self._guessing:  # and guesses sent all at once are counted one by one
             self._refuse_waiting(account, source)
             known = self._first(sa.select(people.c.password).where(people.c.folded == _folded(name), people.c.active))
             hashed = known and known.password
             matches = self._passwords.verify(hashed, password)  # as slow where there is no hash
-            token = self._admit(name, password, hashed, source) if matches and hashed is not None else None
+            token = self._admit(name, password, hashed, account, source) if matches and hashed is not None else None
             if token is not None:
                 return token
             with self._writing() as c:
@@ -131,7 +156,7 @@ class People(PeopleFile):
         if wait > 0:
             raise Refused(f"sign in: too many wrong tries; wait {math.ceil(wait)} s and try again", wait)
 
-    def _admit(self, name: str, password: str, hashed: str, source: bytes) -> str | None:
+    def _admit(self, name: str, password: str, hashed: str, account: bytes, source: bytes) -> str | None:
         """A session, unless the password was changed or the person shut out while it was verified."""
         new = self._passwords.hash(password) if self._passwords.needs_rehash(hashed) else hashed
         mine = (people.c.folded == _folded(name), people.c.password == hashed, people.c.active)
@@ -139,7 +164,8 @@ class People(PeopleFile):
             known = c.execute(people.update().where(*mine).values(password=new).returning(people.c.name)).scalar()
             if known is None:
                 return None
-            forgive(c, _digest(_folded(name)), source)
+            forgive(c, _digest(_folded(name)))
+            forgive(c, account, source)
             return _start_session(c, known, self._clock())
 
     def new_session(self, name: str) -> str:
@@ -299,6 +325,11 @@ def _active_owner(c: sa.Connection, name: str, what: str) -> Person:
 def _add(c: sa.Connection, name: str, role: Role, password: str | None, now: float) -> Person:
     if _find(c, name) is not None:
         raise ShortlistError(f"people: {name} is taken; choose another name")
+    if _folded(name) in NOBODY:
+        raise ShortlistError(f"name: {name!r} stands for labels that no person gave; choose another name")
+    for other in c.execute(sa.select(people.c.name)).scalars():
+        if _looks(other) == _looks(name):
+            raise ShortlistError(f"people: {name} looks like {other}; choose another name")
     new = {"name": name, "folded": _folded(name), "role": role, "password": password, "active": True, "added_at": now}
     c.execute(people.insert().values(new))
     return Person(name, role, True, password is not None, now)
@@ -348,6 +379,16 @@ def _folded(name: str) -> str:
     """The same for Ana, ANA and ａｎａ."""
     whole = name.strip()[: 4 * LONGEST_NAME].encode(errors="backslashreplace").decode()  # no half characters
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", whole).casefold())
+
+
+def _looks(name: str) -> str:
+    """The same for names that people take for one another: with letters of other alphabets, or signs that nobody sees.
+
+    >>> _looks("Ivo 10") == _looks("lv\u043e  1\u039f"), _looks("Jose") == _looks("José")
+    (True, False)
+    """
+    seen = unicodedata.normalize("NFKC", name).translate(ALIKE).casefold().translate(ALIKE)
+    return " ".join(seen.split())
 
 
 def _digest(text: str) -> bytes:

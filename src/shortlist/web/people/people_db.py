@@ -5,6 +5,7 @@ Times are seconds since 1970. Of a secret that lets a person in (a session, a li
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 import weakref
@@ -25,7 +26,7 @@ from shortlist.types import AnswerKind, ShortlistError
 Role = Literal["owner", "annotator"]
 tables = sa.MetaData()
 
-schema.meta.to_metadata(tables)
+_META = schema.meta.to_metadata(tables)
 people = sa.Table(
     "people",
     tables,
@@ -165,11 +166,20 @@ class PeopleFile:
                 self.path.chmod(0o600)
         self._engine, self._light = connect(self.path), connect(self.path, durable=False)
         self._turn = threading.Lock()
+        self.secret = self._secret()  # of this campaign's server: what follows from it, nobody else can make
         self.close = weakref.finalize(self, lambda *engines: [e.dispose() for e in engines], self._engine, self._light)
 
     def _writing(self, *, durable: bool = True) -> AbstractContextManager[sa.Connection]:
         """One transaction, on the disk at its end; a power cut may undo one that is not durable."""
-        return transaction(self.path, self._engine if durable else self._light, self._turn)
+        return transaction(self._engine if durable else self._light, self._turn)
+
+    def _secret(self) -> str:
+        mine = sa.select(_META.c.value).where(_META.c.key == "secret")
+        if self._first(mine) is None:  # made anew, or by an earlier version
+            new = insert(_META).values(key="secret", value=secrets.token_hex(32))
+            with self._writing() as c:
+                c.execute(new.on_conflict_do_nothing())
+        return str(self._first(mine).value)
 
     def _first(self, chosen: sa.Select[Any]) -> Any:
         """The first row; None where there is none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions.resolution import standing
-from shortlist.campaign.storage.database import Unwritable
+from shortlist.campaign.storage.database import Damaged, Unwritable
 from shortlist.campaign.storage.store import AnswerRow, Entry, QuestionRow, RoundRow
 from shortlist.costs import Seconds
 from shortlist.types import NONE, Answer, Question, ShortlistError
@@ -34,6 +35,9 @@ LEASES_KEPT = 0.5  # seconds
 NOTICED = 2.0  # seconds until what others have written is seen
 PRESENT = 300.0  # seconds after being heard of for which a person counts as present
 STALE = 2.0  # seconds after which it looks again what is open
+
+
+log = logging.getLogger("uvicorn.error")
 
 
 @dataclass
@@ -75,6 +79,7 @@ class LabellingService:
         self._seen: dict[str, float] = {}  # person -> last heard of
         self._last = 0  # the last answer that is known here
         self._look_lock = asyncio.Lock()
+        self._trouble: Unwritable | None = None  # what keeps answers from being written down
 
     async def start(self) -> None:
         """Read what is open and what has been said, and who had what before a restart."""
@@ -98,10 +103,27 @@ class LabellingService:
         while True:
             await asyncio.sleep(NOTICED)
             with contextlib.suppress(ShortlistError):
-                last = await self.writer.do(self.view.last_answer)
+                last = await self.in_place()
                 if last > self._last:  # on the writer's thread: what was written here is counted by now
                     self._last = last
                     await self.recount()
+
+    async def in_place(self) -> int:
+        """The last answer there is; refused, and said to everybody, where the database cannot be used."""
+        try:
+            last = await self.writer.do(self.view.last_answer)
+        except Unwritable as error:
+            self._in_trouble(error)
+            raise
+        if not isinstance(self._trouble, Damaged):  # that it can be read in one place mends no other
+            self._trouble = None
+        return last
+
+    def _in_trouble(self, error: Unwritable) -> None:
+        """Until it is over it stands on the pages; in the log, once."""
+        if str(self._trouble) != str(error):
+            log.error("%s", error)
+        self._trouble = error
 
     # --- what is open ------------------------------------------------------------------------------------------
 
@@ -228,6 +250,9 @@ class LabellingService:
             if answer.supersedes is None and not answer.final:
                 self.leases.claim(question, person)
             recorded = await self.writer.write(answer)
+        except Unwritable as error:
+            self._in_trouble(error)
+            raise
         except ShortlistError:
             if (before := await self._answered_before(answer)) is None:
                 raise
@@ -242,8 +267,15 @@ class LabellingService:
     async def _answered_before(self, answer: Answer) -> int | None:
         """The number of the same answer, where a page sends one again because it did not hear that it was kept."""
         _, row = await self.writer.do(lambda: self._read_question(answer.question, answer.person))
-        same = row and (row.kind, tuple(self.answer_view(row)["path"]), row.supersedes)
-        return row.id if row and same == (answer.kind, answer.path, answer.supersedes) else None
+        said = (answer.kind, answer.path, answer.supersedes)
+        if row is None or said != (row.kind, tuple(self.answer_view(row)["path"]), row.supersedes):
+            return None
+        if (row.note, tuple(row.stage_seconds or ())) != (answer.note, answer.stage_seconds or ()):
+            raise Closed(
+                f"question {answer.question} has been answered, with another note or other seconds, which stay; "
+                f"to change them, send it with supersedes {row.id}"
+            )
+        return row.id
 
     def _add(self, entry: Entry) -> None:
         answer, question = entry.answer, entry.question
@@ -302,7 +334,8 @@ class LabellingService:
             "saved_minutes": round(saved * (1 if unit == "seconds" else self.minutes.b) / 60, 1),
             "people": self._at_work(),
             "classes": len(self.view.ids.classes),
-            "error": self.doing.error,
+            "error": str(self._trouble) if self._trouble else self.doing.error,
+            "saves": self._trouble is None,
         }
 
     def _state(self, round_state: str) -> str:

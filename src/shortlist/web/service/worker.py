@@ -1,8 +1,9 @@
 """The process that trains, calibrates and plans for people who are answering, and what keeps it alive in the server.
 
-The worker has the lowest priority. It writes one line of JSON for every change of what it does, goes on when a line
-comes in, and ends when the process that started it is gone. It may be killed at any moment: the campaign's folder is at
-the end of some step.
+The worker has the lowest priority. It writes one line of JSON for every change of what it does, and now and then one
+that says how much of the processor it has used; it goes on when a line comes in, and ends when the process that started
+it is gone. It may be killed at any moment: the campaign's folder is at the end of some step. One that does nothing any
+more, and holds the campaign's lock, is killed by the server.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ LOOK_SECONDS = 1.0  # how often it looks by itself whether answers have come
 AGAIN_SECONDS = 5.0  # how soon it tries again what has failed, or looks once the campaign is over
 LONGEST = 60.0  # seconds between two starts of a worker that keeps dying
 LINE = 1 << 20  # bytes: what a worker may say at once
+BEAT_SECONDS = 5.0  # how often a worker says how much of the processor it has used
+LEAST_WORK = 0.001  # seconds of the processor between two beats: less than looking whether answers have come
+STILL, HOPELESS = 60.0, 600.0  # seconds without work after which it is told of, and ended
 
 WORDS = {
     "select": "choosing what to ask next: {}",
@@ -58,6 +62,7 @@ def work(
     """Advance the campaign whenever it can be, for as long as `lines` is open; `begun` is called once it asks."""
     os.nice(19)
     poked, voice = listen(lines), Voice(out)
+    threading.Thread(target=voice.beat, name="beat", daemon=True).start()
     campaign: Campaign | None = None
     reader: threading.Thread | None = None
     while True:
@@ -100,6 +105,7 @@ class Voice:
 
     def __init__(self, out: TextIO) -> None:
         self.out, self.last = out, ""
+        self._turn = threading.Lock()
 
     def step(self, step: Step) -> None:
         self.say("working", WORDS.get(step.name, step.name).format(step.detail))
@@ -108,6 +114,16 @@ class Voice:
         line = json.dumps({"state": state, "words": words, "error": error})
         if line != self.last:
             self.last = line
+            self._write(line)
+
+    def beat(self) -> None:
+        """While the process lives: one that waits for ever uses no processor, and one that is stopped is silent."""
+        while True:
+            time.sleep(BEAT_SECONDS)
+            self._write(json.dumps({"used": time.process_time()}))
+
+    def _write(self, line: str) -> None:
+        with self._turn:
             self.out.write(line + "\n")
             self.out.flush()
 
@@ -131,9 +147,14 @@ log = logging.getLogger("uvicorn.error")
 
 
 class Supervisor:
-    def __init__(self, service: LabellingService, command: Sequence[str]) -> None:
-        self.service, self.command = service, command
+    def __init__(
+        self, service: LabellingService, command: Sequence[str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.service, self.command, self.clock = service, command, clock
         self.process: Process | None = None
+        self._said: dict[str, Any] = {}  # what it said last that it does
+        self._moved, self._used = 0.0, 0.0  # when it last did something; seconds of the processor by its last beat
+        self._is_still = False  # for so long that it has been told of
 
     async def run(self) -> None:
         """Start it, listen to it, and start it again whenever it ends; until cancelled."""
@@ -144,7 +165,7 @@ class Supervisor:
                 try:
                     ending = await self._listen()
                 except Exception as error:  # whatever it was, another one is started
-                    log.exception("the worker")
+                    log.error("the worker: %s", error, exc_info=not isinstance(error, ShortlistError))
                     await self._end()
                     ending = str(error)
                 wait = 1.0 if time.monotonic() - began > LONGEST else min(2 * wait, LONGEST)
@@ -157,18 +178,52 @@ class Supervisor:
 
     async def _listen(self) -> str:
         """One worker's life; how it ended."""
+        await self.service.in_place()  # a new worker would take a database that was put there meanwhile for ours
         self.process = await asyncio.create_subprocess_exec(
             *self.command, stdin=PIPE, stdout=PIPE, limit=LINE, start_new_session=True
         )
-        poking = asyncio.create_task(self._poke(self.process))
+        self._said, self._moved, self._used, self._is_still = {"state": "starting"}, self.clock(), 0.0, False
+        beside = [asyncio.create_task(self._poke(self.process)), asyncio.create_task(self._watch(self.process))]
         try:
             assert self.process.stdout is not None
             async for line in self.process.stdout:
-                await self._pass_on(json.loads(line))
+                await self._hear(json.loads(line))
         finally:
-            poking.cancel()
+            for task in beside:
+                task.cancel()
         code = await self.process.wait()
         return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    async def _hear(self, message: dict[str, Any]) -> None:
+        """What it says it does, or how much of the processor it has used by now."""
+        used = message.get("used")
+        if used is None:
+            self._said = message
+        else:
+            worked, self._used = used - self._used, used
+            if worked < LEAST_WORK:
+                return
+        self._moved = self.clock()
+        if used is None or self._is_still:
+            self._is_still = False
+            await self._pass_on(self._said)
+
+    async def _watch(self, process: Process) -> None:
+        """Notice that it hangs: nobody else can have what it holds."""
+        while True:
+            await asyncio.sleep(STILL / 10)
+            await self._look_at(process)
+
+    async def _look_at(self, process: Process) -> None:
+        still = self.clock() - self._moved
+        if still > HOPELESS:
+            log.error("the worker has done nothing for %.0f s: it is ended, and another is started", still)
+            _kill(process)
+        elif still > STILL and not self._is_still:
+            self._is_still = True
+            words = f"The worker (process {process.pid}) has done nothing for {still:.0f} s"
+            log.error(words)
+            await self._pass_on({**self._said, "error": f"{words}; if it goes on, another is started."})
 
     async def _pass_on(self, message: dict[str, Any]) -> None:
         """What it has said. That the server cannot look at its files just now is no fault of the worker's."""
@@ -189,7 +244,11 @@ class Supervisor:
 
     async def _end(self) -> None:
         if self.process and self.process.returncode is None:
-            # it may be in the middle of a training: nothing is lost, and its own processes end with it
-            with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
-                os.killpg(self.process.pid, signal.SIGKILL)
+            _kill(self.process)
             await self.process.wait()
+
+
+def _kill(process: Process) -> None:
+    """It may be in the middle of a training: nothing is lost, and its own processes end with it."""
+    with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+        os.killpg(process.pid, signal.SIGKILL)

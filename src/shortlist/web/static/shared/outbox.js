@@ -104,7 +104,9 @@ export class Outbox extends EventTarget {
   async #settleRefusal(entry, answer, error) {
     const standing = await this.#standing(answer.question);
     if (standing) this.#answerIds.set(answer.question, standing.id);
-    if (standing && standing.kind === answer.kind && String(standing.path) === String(answer.path)) {
+    const same = standing && standing.kind === answer.kind && String(standing.path) === String(answer.path);
+    if (same && (standing.note ?? "") !== (answer.note ?? "").trim() && answer.supersedes !== standing.id) return; // once more, as a correction
+    if (same) {
       this.#done(entry, "saved", { answer, reply: null });
     } else if (this.#entries.some((later) => later !== entry && later.answer.question === answer.question)) {
       this.#done(entry, "saved", { answer, reply: null }); // the newer answer that follows says what counts

@@ -22,6 +22,7 @@ export function saved(progress) {
 /** What is happening, in a line. */
 export function doing(progress, ahead) {
   if (!progress) return "";
+  if (progress.saves === false) return `No answer can be saved now: ${progress.error}.`;
   if (progress.error) return `${progress.error} Answers are still saved.`;
   const round = `Round ${progress.round}`;
   if (progress.state === "over") return progress.ending ? `Over: ${progress.ending}` : "The campaign is over.";
@@ -38,9 +39,11 @@ export function doing(progress, ahead) {
 /** The screen between questions: a title and a sentence. */
 export function waiting(progress, trouble) {
   if (trouble?.signedOut) return ["You are signed out", "Sign in again to go on."];
+  if (trouble?.status === 503) return ["The server has trouble", `${capital(trouble.message)}. The page goes on by itself.`];
   if (trouble?.passing) return ["No connection", "The page goes on by itself as soon as the server answers again."];
   if (trouble) return ["The server refused", `${capital(trouble.message)}.`];
   if (!progress) return ["One moment", "The first questions are on their way."];
+  if (progress.saves === false) return ["No answer can be saved now", `${capital(progress.error)}.`];
   if (progress.error) return ["The model's worker has trouble", `${progress.error} If it lasts, the owner has to look at it.`];
   if (progress.state === "working") {
     return ["The model is learning", `${capital(progress.doing || "training")}. The next questions come by themselves.`];

@@ -1,0 +1,141 @@
+"""Pictures cost what they have to: some are too large, few are drawn at a time, and each once."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from shortlist.datasets import image_folder
+from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.image_folder import LARGE, MOST_PIXELS, ImageFolder, affordable
+from shortlist.types import ShortlistError
+from shortlist.web import items
+from shortlist.web.items import EDGE, Pictures, Unreadable, png
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for i in range(6):
+        Image.new("RGB", (40, 30), (40 * i, 0, 0)).save(tmp_path / f"{i}.tif")
+    return tmp_path
+
+
+class Watched:
+    """The real conversion, with how often it was done and how many times at once."""
+
+    def __init__(self) -> None:
+        self.done, self.now, self.most, self.lock = list[str](), 0, 0, threading.Lock()
+        self.convert = items._converted
+        self.may_go_on = threading.Event()
+
+    def __call__(self, path: Path) -> bytes:
+        with self.lock:
+            self.done.append(path.name)
+            self.now += 1
+            self.most = max(self.most, self.now)
+        assert self.may_go_on.wait(60)
+        with self.lock:
+            self.now -= 1
+        return self.convert(path)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+    found = Watched()
+    monkeypatch.setattr(items, "_converted", found)
+    yield found
+    found.may_go_on.set()
+
+
+def test_who_asks_meanwhile_gets_the_same_and_few_are_drawn_at_a_time(folder: Path, watched: Watched) -> None:
+    async def look() -> list[items.Picture]:
+        pictures = Pictures(ImageFolder(folder, classes=["a", "b"]))
+        asked = [asyncio.create_task(pictures.of(i % 6)) for i in range(30)]
+        gone = asyncio.create_task(pictures.of(0))
+        while watched.most < 2:
+            await asyncio.sleep(0)
+        gone.cancel()
+        watched.may_go_on.set()
+        shown = await asyncio.gather(*asked)
+        assert await pictures.of(5) == shown[5]
+        return shown
+
+    shown = asyncio.run(look())
+    assert sorted(watched.done) == [f"{i}.tif" for i in range(6)]
+    assert watched.most == 2
+    assert [Image.open(io.BytesIO(data)).getpixel((5, 5)) for data, _ in shown[:6]] == [
+        (40 * i, 0, 0) for i in range(6)
+    ]
+
+
+def test_only_so_much_is_kept(folder: Path, watched: Watched) -> None:
+    watched.may_go_on.set()
+    pictures = Pictures(ImageFolder(folder, classes=["a", "b"]), most=300)
+
+    async def look() -> None:
+        for i in (0, 1, 2, 3, 4, 5, 5, 0):
+            await pictures.of(i)
+
+    asyncio.run(look())
+    assert 0 < sum(len(data) for data, _ in pictures._kept.values()) <= 300
+    assert watched.done == [f"{i}.tif" for i in (0, 1, 2, 3, 4, 5, 0)]  # the last was there, the first no more
+
+
+def test_what_browsers_show_is_sent_as_it_is_and_arrays_are_drawn(tmp_path: Path) -> None:
+    Image.new("RGB", (4, 3), "red").save(tmp_path / "a.png")
+    pixels = np.zeros((1, 8, 8), np.uint8)
+
+    async def look() -> list[items.Picture]:
+        arrays = Arrays(pixels, [0], classes=["a", "b"])
+        return [await Pictures(dataset).of(0) for dataset in (ImageFolder(tmp_path, classes=["a", "b"]), arrays)]
+
+    assert asyncio.run(look()) == [((tmp_path / "a.png").read_bytes(), "image/png"), (png(pixels[0]), "image/png")]
+
+
+# --- too many pixels -------------------------------------------------------------------------------------------
+
+TOO_MANY = "it has 169 million pixels, and at most 100 million are read; scale it down"
+
+
+@pytest.mark.filterwarnings("ignore:Image size")  # Pillow's own remark
+@pytest.mark.parametrize("ending", ["tif", "png"])
+def test_an_image_of_a_few_kilobytes_with_169_million_pixels_is_not_read(tmp_path: Path, ending: str) -> None:
+    """Neither for a page, nor for the model."""
+    path = tmp_path / f"huge.{ending}"
+    huge = Image.new("1", (13_000, 13_000))
+    huge.save(path, **({"compression": "group4"} if ending == "tif" else {}))
+    assert path.stat().st_size < 300_000
+    Image.new("RGB", (40, 30)).save(tmp_path / "small.png")
+    with pytest.raises(Unreadable, match=f"huge.{ending}: {TOO_MANY}"):
+        items._converted(path)
+    dataset: Any = ImageFolder(tmp_path, classes=["a", "b"], strict=False, size=8)
+    assert dataset.inputs.shape == (2, 8, 8, 3)
+    assert dataset.unreadable == {path.name: f"cannot be read as an image: {TOO_MANY}"}
+
+
+def test_a_large_one_is_drawn_no_larger_than_a_screen_needs(tmp_path: Path) -> None:
+    path = tmp_path / "large.tif"
+    Image.new("1", (2 * EDGE, 1000)).save(path, compression="group4")
+    assert Image.open(io.BytesIO(items._converted(path))).size == (EDGE, 500)
+
+
+def test_large_ones_are_decoded_one_at_a_time() -> None:
+    for pixels, alone in ((LARGE, False), (LARGE + 1, True)):
+        with affordable(_Sized(pixels)):  # type: ignore[arg-type]
+            assert image_folder._large.locked() is alone
+    assert not image_folder._large.locked()
+    with pytest.raises(ShortlistError, match="scale it down"), affordable(_Sized(MOST_PIXELS + 1)):  # type: ignore[arg-type]
+        pass
+
+
+class _Sized:
+    def __init__(self, pixels: int) -> None:
+        self.width, self.height = pixels, 1
