@@ -15,18 +15,18 @@ from shortlist.costs import Seconds
 from shortlist.study.store import StudyStore, open_study
 from tests.cli.command import Command, snapshot
 from tests.study.participant import Participant
-from tests.study.studies import image_folder, small_study
+from tests.study.studies import image_folder, small_study, truths
 from tests.study.study_server import Server, free_port
 
 
 def take_part(folder: Path, people: int) -> None:
     """People whose every answer takes 1 + log2(options) seconds, each a little slower than the one before."""
-    store = StudyStore(folder / "study.db")
+    store, known = StudyStore(folder / "study.db"), truths(folder)
     for number in range(people):
         person = store.start(f"cookie {number}", f"p{number}")
         seconds = 1.0 + person.options.bit_length() - 1 + 0.01 * number
         for question in store.questions(person):
-            store.answer(f"cookie {number}", question.item, question.classes[0], seconds, seconds)
+            store.answer(f"cookie {number}", question.item, known[question.item], seconds, seconds)
     store.close()
 
 

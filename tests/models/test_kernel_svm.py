@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import os
 import subprocess
 import sys
@@ -234,7 +235,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
 
     def disk_full(file: Any, **arrays: Any) -> None:
         file.write(b"half")
-        raise OSError("no space left on device")
+        raise OSError(errno.ENOSPC, "no space left on device")
 
     monkeypatch.setattr(np, "savez", disk_full)
     with pytest.raises(OSError, match="no space left"):

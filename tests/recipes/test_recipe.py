@@ -106,7 +106,7 @@ def test_saal_ascends_alike_in_all_recipes() -> None:
     )
 
 
-@pytest.mark.parametrize("name", sorted(RECIPES.keys() - {"text"}))
+@pytest.mark.parametrize("name", sorted(RECIPES.keys() - {"text", "overlap"}))
 def test_an_image_recipe_says_how_long_it_takes_and_in_which_numbers(name: str) -> None:
     head = " ".join(RECIPES[name].read_text().partition("\nname = ")[0].replace("\n# ", " ").split())
     assert "On a GPU training runs in bfloat16." in head
@@ -271,7 +271,8 @@ HEAD = 'dataset = "digits"\nmodel = "scikit"\nquery = "top_k"\nacquisition = "ra
     ("text", "message"),
     [
         ("x = " + "[" * 100_000, "cannot be read as TOML: maximum recursion depth"),
-        ("stop" + ".a" * 100_000 + " = 1", "tables and lists are nested more than 30 deep"),
+        ("stop" + ".a" * 100_000 + " = 1", "cannot be read as TOML: a key has more than 1000 parts"),
+        ("stop" + ".a" * 900 + " = 1", "tables and lists are nested more than 30 deep"),
         ("[stop]\nrounds = " + "[" * 40 + "]" * 40, "tables and lists are nested more than 30 deep"),
         ("initial = " + "9" * 5000, "cannot be read as TOML: Exceeds the limit"),
         ("seeds = [-1]", "seeds.0: Input should be greater than or equal to 0"),

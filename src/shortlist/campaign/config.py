@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import re
+import tomllib
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
@@ -128,6 +129,20 @@ def first_difference(old: Any, new: Any, at: str = "") -> str | None:
                 return difference
         return None
     return None if old == new else f"{at} = {json.dumps(old)}, not {json.dumps(new)}"
+
+
+ENDLESS = re.compile(r"""(?:\.[ \t]*["']?[\w-]+["']?[ \t]*){1000}""")
+
+
+def from_toml(text: str) -> dict[str, Any]:
+    """What TOML says. A key of thousands of parts is refused: it would take memory by the square of their number.
+
+    >>> from_toml("model.C = 10")
+    {'model': {'C': 10}}
+    """
+    if ENDLESS.search(text):
+        raise tomllib.TOMLDecodeError("a key has more than 1000 parts")
+    return tomllib.loads(text)
 
 
 def to_toml(values: Mapping[str, Any], prefix: str = "") -> str:

@@ -63,7 +63,7 @@ def sets(
     with replacing(out) as fresh:
         total, conventional, sizes = _write(pool, query, fresh, out.suffix, str(probs))
     found = " (the share of calibration items whose class is not listed)" if alpha is None else ""
-    told = f"--threshold {query.threshold!r} --alpha {query.alpha!r}"  # every digit: a rounded one lists other classes
+    told = f"--threshold {query.threshold!r} --alpha {query.reach!r}"  # every digit: a rounded one lists other classes
     say(
         f"alpha {query.alpha:.4g}{found}, threshold {query.threshold:.4g}: {sizes / len(pool):.2f} classes a list, "
         f"{total:.1f} bits expected for {len(pool)} items, {conventional:.1f} conventionally: {out}\n"
@@ -123,7 +123,7 @@ def _write(pool: Any, query: CalibratedSet, path: Path, suffix: str, name: str) 
                 "expected_bits": price.tolist(),
             }
 
-    write(batches(), path, {"alpha": str(query.alpha), "threshold": str(query.threshold)})
+    write(batches(), path, {"missed": str(query.reach), "threshold": str(query.threshold)})
     return total, len(pool) * float(np.log2(pool.shape[1])), sizes
 
 

@@ -39,6 +39,7 @@ RECIPES = {
     "imbalance": "CIFAR-100-LT",
     "weak": "CIFAR-100, weak supervision",
     "text": "R52",
+    "overlap": "R52, people who err",
 }
 PICTURES = {
     "accuracy-against-cost": "Accuracy against relative cost on CIFAR-100, conventional queries and candidate sets",

@@ -7,7 +7,6 @@ shows within a minute that everything works.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from shortlist.campaign.accounting.timing import Pricing
+from shortlist.campaign.config import from_toml
 from shortlist.types import ShortlistError
 
 Part = str | dict[str, Any]
@@ -141,7 +141,7 @@ class Recipe(_Table):
 
 def read_recipe(path: Path) -> Recipe:
     try:
-        table = tomllib.loads(path.read_text("utf-8"))
+        table = from_toml(path.read_text("utf-8"))
     except FileNotFoundError:
         raise ShortlistError(f"{path}: there is no such recipe") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -231,7 +231,7 @@ def setting(text: str) -> dict[str, Any]:
     keys = [name.strip('"') for name in re.findall(NAME, found[1])]
     read: Any = found[2].strip()
     with suppress(ValueError, RecursionError):
-        read = tomllib.loads(f"value = {read}")["value"]
+        read = from_toml(f"value = {read}")["value"]
     if keys[0] == "variants" and len(keys) < 3 and not isinstance(read, dict) and read is not False:
         raise ShortlistError(f"--set: {text!r} gives a variant no setting; {QUOTED}")
     for key in reversed(keys):

@@ -22,7 +22,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from shortlist.campaign.config import first_difference, to_toml
+from shortlist.campaign.config import first_difference, from_toml, to_toml
 from shortlist.campaign.storage import schema
 from shortlist.campaign.storage.database import Kind, connect, opening, transaction
 from shortlist.recipes.build import dataset_of
@@ -290,7 +290,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return from_toml(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ShortlistError(f"{path}: cannot be read as TOML: {error}") from None
 

@@ -42,7 +42,9 @@ def seeds(points: Points, n: int, rng: Rng, value: Value, scale: Scale = "sum", 
     xp = array_namespace(points.norms)
     search = _Search(points, points.norms, value, scale)  # as if the origin were a seed
     if first is None and search.whole() > 0:
-        first = int(xp.argmax(search.nearest))
+        largest = xp.max(search.nearest)
+        worth = value(search.nearest / search.whole())  # of several that are as large, the one worth most
+        first = int(xp.argmax(xp.where(search.nearest == largest, worth, xp.full_like(worth, -xp.inf))))
     if first is not None:
         search.nearest = xp.full_like(points.norms, xp.inf)
         search.take([first], n)
