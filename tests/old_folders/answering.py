@@ -118,12 +118,12 @@ def seen(people: dict[str, Person]) -> dict[str, Any]:
     """What the pages show of a campaign that has just been opened."""
     owner, ana = people[OWNER], people["ana"]
     status, numbers = owner.get("/api/status"), owner.get("/api/dashboard")
-    for round in numbers["rounds"]:  # lists are counted in another way since
-        for name in ("coverage", "lists", "full"):
+    for round in numbers["rounds"]:  # lists, and what asking conventionally costs, are counted in another way since
+        for name in ("coverage", "lists", "full", "conventional_cost"):
             round.pop(name, None)
     return {
-        "status": {name: status[name] for name in ("round", "state", "done", "left", "cost", "saved", "unit")},
-        "numbers": {name: numbers[name] for name in ("rounds", "ledger", "saving", "notes", "ending")},
+        "status": {name: status[name] for name in ("round", "state", "done", "left", "cost", "unit")},
+        "numbers": {name: numbers[name] for name in ("rounds", "ledger", "notes", "ending")},
         "people": owner.get("/api/people"),
         "disputes": owner.get("/api/disputes")["disputes"],
         "set_aside": owner.get("/api/set-aside")["items"],

@@ -287,11 +287,12 @@ def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> No
     got = app.sign_in("olga", "owner").get("/api/dashboard")
     assert [r["number"] for r in got["rounds"]] == [1, 2, 3, 4]
     rows = {q.id: q for q in app.campaign.store.questions()}
-    said = [(rows[a.question], a) for a in app.campaign.store.answers() if rows[a.question].purpose == "query"]
+    said = [(rows[a.question], a) for a in app.campaign.store.answers() if rows[a.question].purpose != "calibration"]
     for number in (2, 3, 4):
-        held = [bool(q.cuts) and a.misses == 0 for q, a in said if q.round == number]
+        held = [a.misses == 0 for q, a in said if q.round == number and q.cuts]
         listed = got["rounds"][number - 1]
-        assert listed["coverage"] == (pytest.approx(100 * sum(held) / len(held)) if listed["threshold"] else None)
+        assert (listed["lists"], listed["full"]) == (len(held), sum(q.round == number for q, _ in said) - len(held))
+        assert listed["coverage"] == (pytest.approx(100 * sum(held) / len(held)) if held else None)
     assert any(listed["coverage"] for listed in got["rounds"])
     assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
     assert {point["options"] for point in got["speed"]} >= {5}
