@@ -5,7 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shortlist.acquisition.cost_aware import CostAware
+from shortlist.acquisition.entropy import Entropy
+from shortlist.conformal import RAPS
 from shortlist.costs import Bits, Linear, Seconds
+from shortlist.queries.candidate_set import CandidateSet
 from shortlist.types import CostModel, ShortlistError
 from tests.backends import Backend, each_backend, host
 
@@ -88,3 +92,18 @@ def test_a_fit_through_one_point_or_a_falling_line_is_the_mean() -> None:
 def test_a_fit_to_nonsense_is_refused(options: Any, seconds: Any, message: str) -> None:
     with pytest.raises(ShortlistError, match=f"^seconds: .*{message}"):
         Seconds.fit(options, seconds)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Seconds("a"), "cost seconds: a must be a number, got 'a'"),  # type: ignore[arg-type]
+        (lambda: Linear(True), "cost linear: slope must be a number, got True"),
+        (lambda: RAPS("a"), "score raps: penalty must be a number, got 'a'"),  # type: ignore[arg-type]
+        (lambda: CostAware(Entropy(), d="1"), "cost_aware: d must be a number, got '1'"),  # type: ignore[arg-type]
+        (lambda: CandidateSet(alpha="0.1"), "candidate_set: alpha must be a number, got '0.1'"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_text_is_no_number(make: Any, message: str) -> None:
+    with pytest.raises(ShortlistError, match=f"^{message}"):
+        make()

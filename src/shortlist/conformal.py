@@ -17,7 +17,7 @@ from array_api_compat import array_namespace, device
 from shortlist.costs import ByName
 from shortlist.plans import stage_cost
 from shortlist.probabilities import as_array, count_true, ranking
-from shortlist.types import Array, CostModel, ShortlistError
+from shortlist.types import Array, CostModel, ShortlistError, check_numbers
 
 Quantile: TypeAlias = Literal["plain", "corrected", "authors"]
 GRID = tuple(i / 50 for i in range(50))  # α = 0, 0.02, …, 0.98, the paper's grid
@@ -56,6 +56,7 @@ class RAPS:
     free: int = 5
 
     def __post_init__(self) -> None:
+        check_numbers("score raps", penalty=self.penalty, free=self.free)
         if self.penalty < 0 or self.free < 0:
             raise ShortlistError(f"score raps: penalty and free must be at least 0, got {self.penalty} and {self.free}")
 

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from shortlist.probabilities import as_array
-from shortlist.types import Array, CostModel, ShortlistError
+from shortlist.types import Array, CostModel, ShortlistError, check_numbers
 
 Part = TypeVar("Part")
 
@@ -39,6 +39,7 @@ class Linear:
     start: float = 0.0
 
     def __post_init__(self) -> None:
+        check_numbers("cost linear", slope=self.slope, start=self.start)
         _check_slope("linear", "slope", self.slope, self.start)
         if self.start < 0:
             raise ShortlistError(f"cost linear: start must be at least 0, got {self.start}")
@@ -60,6 +61,7 @@ class Seconds:
     b: float = 1.59
 
     def __post_init__(self) -> None:
+        check_numbers("cost seconds", a=self.a, b=self.b)
         _check_slope("seconds", "b", self.b, self.a)
 
     def __call__(self, options: Array) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
@@ -23,6 +24,16 @@ Rng: TypeAlias = np.random.Generator
 
 class ShortlistError(ValueError):
     """Something the user can put right: the message names what was wrong, where, and what to do."""
+
+
+def check_numbers(at: str, **settings: Any) -> None:
+    """Refuse settings that are no numbers, such as a text that holds one; None is left alone.
+
+    >>> check_numbers("raps", penalty=0.1, free=None)
+    """
+    for name, value in settings.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise ShortlistError(f"{at}: {name} must be a number, got {value!r}")
 
 
 # --- predictions and pools -------------------------------------------------------------------------------------

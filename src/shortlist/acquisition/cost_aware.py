@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shortlist.acquisition.method import Method, Selector, Value
-from shortlist.types import Ints, Pool, Price, Rng, ShortlistError
+from shortlist.types import Ints, Pool, Price, Rng, ShortlistError, check_numbers
 
 
 @dataclass(frozen=True)
@@ -24,6 +24,7 @@ class CostAware(Selector):
     d: float = 0.3
 
     def __post_init__(self) -> None:
+        check_numbers("cost_aware", d=self.d)
         if not 0 <= self.d <= 100:  # 2^d is as far as numbers go; the paper has d = 0.3 and 1.2
             raise ShortlistError(f"cost_aware: d must be from 0 to 100, got {self.d}")
         if not isinstance(self.inner, Method):

@@ -26,7 +26,7 @@ from shortlist.plans import Plan, shortlisted
 from shortlist.probabilities import check_labels, check_probs, count_true
 from shortlist.queries.conventional import Conventional
 from shortlist.rows import as_batch, count_at_least, of_batches
-from shortlist.types import Array, CostModel, Predictions, ShortlistError
+from shortlist.types import Array, CostModel, Predictions, ShortlistError, check_numbers
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class CandidateSet:
     def __post_init__(self) -> None:
         if self.n_cal < 1:
             raise ShortlistError(f"candidate_set: n_cal must be at least 1, got {self.n_cal}")
+        check_numbers("candidate_set", alpha=self.alpha)
         if self.alpha is not None and not 0 <= self.alpha < 1:
             percent = "; 0.05 stands for lists that hold the answer 95 times in 100" if self.alpha >= 1 else ""
             raise ShortlistError(
