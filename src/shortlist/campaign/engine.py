@@ -133,7 +133,8 @@ class Campaign:
         while waiting := self.view.open_questions(since=since, after=after, limit=CHUNK):
             self._say(waiting[0].round, "ask", f"{len(waiting)} questions")
             received: list[Answer] = []
-            said = {(answer.question, answer.person) for answer in self.view.answers_to(row.id for row in waiting)}
+            shared = [row.id for row in waiting if row.wanted > 1]  # which some people may have answered already
+            said = {(answer.question, answer.person) for answer in self.view.answers_to(shared)}
             answers = annotator.answer([self.view.shown(row) for row in waiting])
             try:  # what was answered is written down, also when an annotator is interrupted in the middle
                 received.extend(answer for answer in answers if (answer.question, answer.person) not in said)
@@ -145,8 +146,9 @@ class Campaign:
 
     def _settle(self, annotator: Annotator) -> None:
         """Ask for the owner's word on what people differ about, once everybody has answered."""
-        waiting = self.view.open_questions(since=self._first_open_round(), limit=1)
-        if self.settings.overlap and hasattr(annotator, "decide") and not waiting:
+        if not self.settings.overlap or not hasattr(annotator, "decide"):
+            return
+        if not self.view.open_questions(since=self._first_open_round(), limit=1):
             self.record(annotator.decide([self.view.shown(row) for row in self.view.disputed_questions()]))
 
     def questions(self) -> list[Question]:
