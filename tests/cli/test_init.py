@@ -156,6 +156,8 @@ def test_images_too_deep_to_have_a_class_are_told(shortlist: Command) -> None:
             "mail.csv, column 'topic', row 0 (counting from 0): 'cat' is not one of the 2 classes ('ape', 'bee')",
         ),
         (["--table", "classes.txt", "--text", "body", "--label", "x"], "classes.txt: only .csv, .csv.gz and .parquet"),
+        (["--table", "nowhere.csv", "--text", "body"], "nowhere.csv: there is no such file"),
+        (["--features", "nowhere.npy"], "nowhere.npy: there is no such file"),
         (["--features", "x.npy"], "x.npy: the names of the classes are not known; give --classes FILE"),
         (["--features", "nan.npy", "--classes", "classes.txt"], "nan.npy, row 3 (counting from 0): holds nan"),
         (["--features", "few.npy", "--classes", "classes.txt"], "few.npy: 4 rows; a campaign needs at least 5 items"),

@@ -64,10 +64,12 @@ def sets(
         total, conventional, sizes = _write(pool, query, fresh, out.suffix, str(probs))
     found = " (the share of calibration items whose class is not listed)" if alpha is None else ""
     told = f"--threshold {query.threshold!r} --alpha {query.reach!r}"  # every digit: a rounded one lists other classes
+    told += "" if score == "lac" else f" --score {score}"
+    priced = f"of lists short of all classes {query.reach:.4g} missed: that prices them, and is the --alpha below\n"
     say(
         f"alpha {query.alpha:.4g}{found}, threshold {query.threshold:.4g}: {sizes / len(pool):.2f} classes a list, "
         f"{total:.1f} bits expected for {len(pool)} items, {conventional:.1f} conventionally: {out}\n"
-        f"the same lists again, without calibration: {told}{'' if score == 'lac' else f' --score {score}'}"
+        f"{'' if query.reach == query.alpha else priced}the same lists again, without calibration: {told}"
     )
 
 

@@ -199,6 +199,8 @@ def stored(path: Path, home: Path) -> str:
 
 
 def refuse_no_classes(path: Path, otherwise: str = "") -> NoReturn:
+    if not path.is_file():  # what is wrong first
+        raise ShortlistError(f"{path}: there is no such file")
     raise ShortlistError(f"{path}: the names of the classes are not known; give --classes FILE{otherwise}")
 
 
