@@ -46,6 +46,7 @@ from shortlist.plans import Plan as Plan
 from shortlist.probabilities import align as align
 from shortlist.queries.candidate_set import CandidateSet as CandidateSet
 from shortlist.queries.conventional import Conventional as Conventional
+from shortlist.queries.nested import Nested as Nested
 from shortlist.queries.one_bit import OneBit as OneBit
 from shortlist.queries.oracle import Oracle as Oracle
 from shortlist.queries.top_k import TopK as TopK

@@ -16,6 +16,7 @@ from shortlist.costs import Bits, Linear, Seconds
 from shortlist.plans import Plan
 from shortlist.queries.candidate_set import CandidateSet
 from shortlist.queries.conventional import Conventional
+from shortlist.queries.nested import Nested
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.oracle import Oracle
 from shortlist.queries.top_k import TopK
@@ -43,17 +44,25 @@ BUILDERS: dict[type, dict[str, Callable[[CostModel], Any]]] = {
         "three": lambda cost: TopK(3, cost=cost),
         "all": lambda cost: TopK(10_000, cost=cost),
     },
+    Nested: {
+        "three": lambda cost: Nested(cost=cost),
+        "one": lambda cost: Nested(1, cost=cost),
+        "unguarded": lambda cost: Nested(2, n_cal=20, guard=False, cost=cost),
+    },
     OneBit: {"plain": lambda cost: OneBit(cost=cost)},
     Oracle: {
         "eq1": lambda cost: Oracle(cost=cost),
         "authors": lambda cost: Oracle(cost=cost, none_option=False),
     },
 }
-NOT_DESIGNS = {"Uncalibrated", "CalibratedSet"}  # what designs inherit from, and what calibration makes of one
+# what designs inherit from, what calibration makes of one, and what it is made with
+NOT_DESIGNS = {"Uncalibrated", "CalibratedSet", "CalibratedNested", "Recalibration"}
 
 CASES = [pytest.param(build, id=f"{cls.__name__}-{name}") for cls, by in BUILDERS.items() for name, build in by.items()]
 each_design = pytest.mark.parametrize("build", CASES)
 LEARNING = [pytest.param(build, id=f"CandidateSet-{name}") for name, build in BUILDERS[CandidateSet].items()]
+PAPERS = [case for case in CASES if not str(case.id).startswith("Nested")]  # whose lists tests/queries enumerates
+each_design_of_the_paper = pytest.mark.parametrize("build", PAPERS)
 each_learning_design = pytest.mark.parametrize("build", LEARNING)
 each_cost = pytest.mark.parametrize("cost", COSTS, ids=lambda c: type(c).__name__)
 each_width = pytest.mark.parametrize("n_classes", [1, 2, 3, 7])
@@ -90,7 +99,7 @@ def by_hand(query: Any, row: list[float], truth: int, scores: Matrix) -> float:
 
 def test_every_design_that_learns_is_among_the_learning_ones() -> None:
     learn = {cls for cls, by in BUILDERS.items() if any(build(Bits()).n_cal for build in by.values())}
-    assert learn == {CandidateSet}
+    assert learn == {CandidateSet, Nested}
 
 
 def test_every_design_has_a_builder() -> None:
@@ -138,7 +147,7 @@ def test_what_is_found_are_plain_numbers_and_what_is_asked_for_stays(
         assert first.alpha == again.alpha == query.alpha
 
 
-@each_design
+@each_design_of_the_paper
 @each_cost
 @each_width
 @each_backend

@@ -25,6 +25,7 @@ from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, shortlisted
 from shortlist.probabilities import check_labels, check_probs, count_true
 from shortlist.queries.conventional import Conventional
+from shortlist.queries.guard import uncalibrated
 from shortlist.rows import as_batch, count_at_least, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError, check_numbers
 
@@ -143,8 +144,7 @@ class CandidateSet:
         """
         plan = Conventional(self.cost).plan(probs)
         if not self.is_waiting:
-            told = "CandidateSet is not calibrated and asks about all classes; plan with what calibrate returns:"
-            warnings.warn(f"{told} query = query.calibrate(cal_probs, cal_labels)", stacklevel=2)
+            warnings.warn(uncalibrated("CandidateSet"), stacklevel=2)
         return plan
 
 
