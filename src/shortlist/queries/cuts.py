@@ -22,7 +22,7 @@ from shortlist.types import Array, CostModel
 
 EVERY = 12  # a list may end after any of so many classes; from there on after one in RATIO more
 RATIO = 1.2
-ROWS = 1 << 11  # of NumPy's, looked at together: what the programme holds of them stays in the cache
+ROWS = 1 << 12  # of NumPy's, looked at together: what the programme holds of them stays in the cache
 EVEN = 1e-12  # of a cost: a list has to save more than the rounding of the sums
 
 
@@ -47,13 +47,13 @@ def left_at(rising: Array) -> Array:
 
     Parameters
     ----------
-    rising : (n, L) at least 0, each row sorted, largest last; rows are divided by their sum.
+    rising : (n, L) each row sorted, largest last; rows are divided by their sum.
     """
     xp = array_namespace(rising)
     n_classes = rising.shape[1]
     steps = pairwise((*grid(n_classes), n_classes))
     parts = [_sums(rising[:, n_classes - after : n_classes - before]) for before, after in steps]
-    masses = xp.astype(xp.stack(parts), xp.float64)
+    masses = xp.clip(xp.astype(xp.stack(parts), xp.float64), 0.0, None)
     left = xp.flip(xp.cumulative_sum(xp.flip(masses, axis=0), axis=0), axis=0)  # the small ones first
     return left / left[:1, :]
 
@@ -104,8 +104,7 @@ def _values(left: Array, n_classes: int, stages: int, cost: CostModel) -> list[A
         rows = [whole[-1, :]]
         for g in range(0 if stage == stages else len(whole) - 2, -1, -1) if len(whole) > 1 else ():
             to = left[g, :] * prices[g, g + 1 :, None] + values[-1][g + 1 :, :]
-            cheapest = xp.min(to, axis=0)
-            rows.append(xp.where(cheapest < whole[g, :], cheapest, whole[g, :]))
+            rows.append(xp.minimum(xp.min(to, axis=0), whole[g, :]))
         values.append(xp.flip(xp.stack(rows), axis=0) if stage < stages else rows[-1][None, :])
     return values
 

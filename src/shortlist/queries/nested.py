@@ -180,6 +180,6 @@ class CalibratedNested:
         ends = xp.asarray(grid(n_classes), dtype=xp.float64, device=device(probs))
         parts = []
         for start in range(0, max(n, 1), rows):
-            rising = xp.clip(xp.sort(probs[start : start + rows, :], axis=1, stable=False), 0.0, None)
+            rising = xp.sort(probs[start : start + rows, :], axis=1, stable=False)
             parts.append(believed.left(left_at(tempered(rising, self.temperature)), ends, n_classes))
         return parts

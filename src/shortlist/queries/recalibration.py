@@ -43,7 +43,7 @@ def tempered(probs: Array, temperature: float) -> Array:
     if temperature == 1:
         return probs
     xp = array_namespace(probs)
-    raised = (probs / xp.max(probs, axis=1, keepdims=True)) ** (1 / temperature)
+    raised = xp.clip(probs / xp.max(probs, axis=1, keepdims=True), 0.0, None) ** (1 / temperature)
     return raised / xp.sum(raised, axis=1, keepdims=True)
 
 
