@@ -17,6 +17,8 @@ from shortlist.annotators.simulated import noisy as noisy
 from shortlist.campaign.accounting.stopping import Stopping as Stopping
 from shortlist.campaign.engine import Campaign as Campaign
 from shortlist.campaign.questions.resolution import Overlap as Overlap
+from shortlist.campaign.schedule import Doubling as Doubling
+from shortlist.campaign.schedule import Fixed as Fixed
 from shortlist.conformal import APS as APS
 from shortlist.conformal import LAC as LAC
 from shortlist.conformal import RAPS as RAPS

@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from shortlist.campaign.accounting.evidence import Said, have_paid, newest
 from shortlist.campaign.accounting.ledger import Line, conventional_item_cost
+from shortlist.campaign.schedule import largest_batch
 from shortlist.campaign.storage.folder import Asked
 from shortlist.campaign.storage.schema import IS_ANSWERED, questions
 from shortlist.campaign.view import View
@@ -129,7 +131,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         if view.partly_answered():
             raise ShortlistError(f"{folder}: its answers left partial labels, so no other design can be charged")
         known = view.resolution(first=0).labels
-        draws, budget = view.draws, int(view.config()["budget"])
+        draws, budget = view.draws, largest_batch(view.config())
         finished = [round.number for round in view.finished()]
         ahead = {number: set(view.asked_items(number, "ahead")) for number in finished}
         first = [q.n_classes for q in view.questions(questions.c.round == 1) if q.item in known]
@@ -138,13 +140,20 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
     paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
     result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None, 0, len(first))] if finished else []
     current, before = query.restored(query.state), None
+    guarded, history = getattr(query, "guard", False), list[tuple[Any, Said]]()
     for number in finished[1:]:
         asked = asked_in[number]
+        if not query.n_cal and history and not isinstance(query, Oracle):
+            said = newest(said for _, said in history)
+            current = query.calibrate(said.probs, said.labels) if len(said) else current
+        usual = current
+        if guarded and not have_paid(history):
+            current = query.restored(None)
         early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
         in_cal = draws.calibration(number, asked.items, query.n_cal, len(ahead[number]), budget)
         cal = _lists(current, asked.items[in_cal], asked.probs[in_cal], known)
         if len(cal.truth):
-            current = query.calibrate(cal.probs, cal.truth)
+            usual = current = query.calibrate(cal.probs, cal.truth)
         rest = _lists(current, asked.items[~in_cal], asked.probs[~in_cal], known)
         paid += [math.fsum(lists.costs) for lists in (early, cal, rest)]  # the lines of the ledger
         total = math.fsum(paid)
@@ -153,6 +162,8 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         size, full = float(np.mean(sizes)) if sizes else None, len(sizes) - len(held)
         result.append(Recharged(number, total, 100 * total / whole, share, size, len(held), full))
         before = asked
+        probs, truth = ([getattr(lists, name) for lists in (cal, rest)] for name in ("probs", "truth"))
+        history.insert(0, (usual, Said(np.concatenate(probs), np.concatenate(truth))))
     return result
 
 

@@ -68,13 +68,18 @@ def _settings(part: Any) -> dict[str, Any]:
             raise ShortlistError(f"{name}: spec() has to give its settings by name, got {type(spec).__name__}")
         return {"name": name, **describe(spec)}
     if dataclasses.is_dataclass(part):
-        shown = {f.name: getattr(part, f.name) for f in dataclasses.fields(part) if f.repr}
+        shown = {f.name: getattr(part, f.name) for f in dataclasses.fields(part) if f.repr and not _is_later(f, part)}
         return {"name": snake(type(part).__name__), **describe(shown)}
     if hasattr(part, "state_dict"):  # a network in memory, of which training changes what there is to see
         return {"name": name}
     attributes = part.get_params(deep=False) if hasattr(part, "get_params") else getattr(part, "__dict__", {})
     public = {key: value for key, value in attributes.items() if not (key.startswith("_") or key.endswith("_"))}
     return {"name": name, **describe({key: value for key, value in public.items() if _is_setting(value)})}
+
+
+def _is_later(field: dataclasses.Field[Any], part: Any) -> bool:
+    """Whether a setting came with a later version and is at its default, as in the records of the versions before."""
+    return bool(field.metadata.get("later")) and getattr(part, field.name) == field.default
 
 
 def _is_setting(value: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from shortlist.campaign.accounting import ledger
+from shortlist.campaign.accounting.evidence import Said, have_paid, newest
 from shortlist.campaign.accounting.timing import priced
 from shortlist.campaign.formats.export import What, export
 from shortlist.campaign.formats.format import by_dataset
@@ -88,6 +89,7 @@ class Campaign:
         named = {name: value for name, value in settings_by_name.items() if value is not None}
         self.settings = settings or Settings(**named)
         self.query, self.acquisition, self.stop = self.settings.query, self.settings.acquisition, self.settings.stop
+        self.schedule = self.settings.schedule
         self.folder = Folder(Path(folder).absolute())
         if not self.folder.database.exists():
             self.settings.try_model()
@@ -269,15 +271,17 @@ class Campaign:
         """The holdout, if there is one; then the first random set, which depends on the seed alone."""
         n_classes = len(self.known.classes)
         if self.settings.holdout and not self.view.rounds():
-            chosen = self._rng(0, "holdout").permutation(len(self.known.keys))[: self.settings.holdout]
+            order = self._rng(0, "holdout").permutation(len(self.known.keys))
+            chosen = order[np.isin(order, self._pool(self._resolution(), 0))][: self.settings.holdout]
             self._begin(0, "asking", self._made(conventional_rows(chosen, n_classes, 0, "holdout")))
             return
         order = self._rng(1, "initial").permutation(len(self.known.keys))
         order = order[np.isin(order, self._pool(self._resolution(), 1))]
-        wanted = min(self.settings.initial, len(order))
+        first = self.schedule.first_batch(known=len(self._resolution().labels))
+        wanted = min(first, len(order))
         n = self._affordable(np.full(wanted, self.item_cost))
-        notes = [*_too_few("initial", self.settings.initial, len(order)), *self.settings.remarks()]
-        ahead = order[n : n + self._reserve(1, n < wanted)]
+        notes = [*_too_few("initial", first, len(order)), *self.settings.remarks()]
+        ahead = order[n : n + self._reserve(1, n, n < wanted)]
         rows = self._made(conventional_rows(order[:n], n_classes, 1, "initial"))
         rows += self._made(conventional_rows(ahead, n_classes, 2, "ahead", "reserved"))
         self._begin(1, "asking", rows, notes=notes)
@@ -303,27 +307,28 @@ class Campaign:
         return False
 
     def _reason(self) -> str | None:
-        return self.stop.reason(self.finished_rounds(), self.settings.budget * self.item_cost)
+        return self.stop.reason(self.finished_rounds(), self.schedule.most * self.item_cost)
 
     def _select(self, last: RoundRow, pool: Ints, early: int, resolution: Resolution) -> None:
         """Choose the round's items, `early` of which have been handed out ahead; ask D_cal, or all if there is none."""
-        number, query = last.number + 1, self._priced(last).restored(last.query)
-        budget = self.settings.budget - early
+        number, state = last.number + 1, last.query if self._lists_pay(last) else None
+        query, batch = self._priced(last).restored(state), self.schedule.batch(len(resolution.labels))
+        budget = max(batch - early, 0)
         wanted = min(budget, len(pool))
         chosen = self._best(last, query, pool, wanted, resolution)
         probs = self.learner.probs(chosen, resolution)
         prices = _prices(query, probs[:wanted])
         charges = prices
         if self.settings.price != "cost":  # items are charged by the query's cost, whatever they are selected by
-            charges = _prices(self.query.restored(last.query), probs[:wanted])
+            charges = _prices(self.query.restored(state), probs[:wanted])
         n = self._affordable(charges)
-        ahead = slice(wanted, wanted + self._reserve(number, n < wanted))
-        before = {name: _nan(getattr(last, name)) for name in ("alpha", "threshold")}
+        ahead = slice(wanted, wanted + self._reserve(number, n, n < wanted))
+        before = {name: _nan((state or {}).get(name)) for name in ("alpha", "threshold")}
         asked = Asked(
             keys=np.asarray([self.known.keys[i] for i in chosen[:n]], dtype=np.str_),
             items=chosen[:n],
             probs=probs[:n],
-            calibration=self.view.draws.calibration(number, chosen[:n], self.query.n_cal, early, self.settings.budget),
+            calibration=self.view.draws.calibration(number, chosen[:n], self.query.n_cal, early, batch),
             prices=prices[:n],
             **before,
             **{f"{name}_before": value for name, value in before.items()},
@@ -332,19 +337,19 @@ class Campaign:
         )
         asked.write(self.folder.asked(number))
         if asked.calibration.any():
-            state = "calibrating"
+            step = "calibrating"
             cal = asked.calibration
             plan = _plan(query, asked.probs[cal])
             rows = self._made(question_rows(plan, asked.items[cal], number, "calibration", resolution.rejected))
         else:
-            state = "asking"
+            step = "asking"
             rows = self._rest(query, asked, number, resolution)
-        self._begin(number, state, rows, last.query, notes=_too_few("budget", budget, len(pool)))
+        self._begin(number, step, rows, state, notes=_too_few("budget", budget, len(pool)))
 
     def _best(self, last: RoundRow, query: QueryDesign, pool: Ints, n: int, resolution: Resolution) -> Ints:
         """The n items to ask about and the next-ranked ones, best first."""
         number = last.number + 1
-        n = min(n + self._reserve(number), len(pool))
+        n = min(n + self._reserve(number, n), len(pool))
         if not n:
             return pool[:0]
         self._restore(last)
@@ -398,9 +403,39 @@ class Campaign:
         seconds = time.monotonic() - self._began
         result = self.view.outcome(last, resolution.labels, self.item_cost, seconds=seconds, **score)
         self.learner.keep(self.folder.round(last.number))
+        query = self._learnt_without_asking(last, through, resolution)
         with self.store.writing() as w:
             w.set_round(last.number, state="done", trained_through=through, result=result)
+            if query is not None:
+                w.set_query(last.number, query.state)
         self._began = time.monotonic()
+
+    # --- what queries learn without asking for it --------------------------------------------------------------
+
+    def _learnt_without_asking(self, last: RoundRow, through: int, resolution: Resolution) -> QueryDesign | None:
+        """The query as the next round asks with it, if it spends no question on calibration."""
+        if self.query.n_cal:
+            return None
+        said = self.learner.held_out() or newest(self._said(number, resolution) for number in range(last.number, 1, -1))
+        if not len(said):
+            return None
+        self._say(last.number, "calibrate", f"{len(said)} answers")
+        return self._priced(replace(last, trained_through=through)).calibrate(said.probs, said.labels)
+
+    def _said(self, number: int, resolution: Resolution) -> Said:
+        """What the model said of a round's items before they were answered."""
+        asked = self.view.asked(number).widened(len(self.known.classes))
+        labels = np.asarray([resolution.labels.get(i, -1) for i in asked.items.tolist()], np.int64)
+        return Said(asked.probs[labels >= 0], labels[labels >= 0])
+
+    def _lists_pay(self, last: RoundRow) -> bool:
+        """False once a guarded query's lists have cost more than asking conventionally would have."""
+        if not getattr(self.query, "guard", False):
+            return True
+        states, resolution = {row.number: row.query for row in self.view.rounds()}, self._resolution()
+        learnt = 0 if self.query.n_cal else 1  # how many rounds before a round what its lists were made with was learnt
+        rounds = range(last.number, 1, -1)
+        return have_paid((self.query.restored(states[n - learnt]), self._said(n, resolution)) for n in rounds)
 
     # --- selecting and asking ----------------------------------------------------------------------------------
 
@@ -423,10 +458,14 @@ class Campaign:
         left = self.stop.cost - self.view.spent()
         return max(1, int(np.searchsorted(np.cumsum(prices), left * (1 + 1e-9), side="right")))
 
-    def _reserve(self, number: int, is_trimmed: bool = False) -> int:
-        """How many ahead questions a round may prepare: none in the last one, or where the money ends."""
+    def _reserve(self, number: int, asked: int, is_trimmed: bool = False) -> int:
+        """How many ahead questions a round that asks so many may prepare for the next: none in the last one, or where
+        the money ends."""
         is_last = self.stop.rounds is not None and number >= self.stop.rounds
-        return 0 if is_last or is_trimmed else self.settings.ahead
+        if is_last or is_trimmed or not self.settings.ahead:
+            return 0
+        following = self.schedule.batch(len(self._resolution().labels) + asked) - self.query.n_cal
+        return max(0, min(self.settings.ahead, following))
 
     def _rest(self, query: QueryDesign, asked: Asked, number: int, resolution: Resolution) -> list[dict[str, Any]]:
         """The questions of a round outside D_cal, and those kept ready for the next."""

@@ -12,6 +12,7 @@ from shortlist.campaign.accounting.timing import Pricing
 from shortlist.campaign.config import describe
 from shortlist.campaign.learning.learner import features_of
 from shortlist.campaign.questions.resolution import Overlap
+from shortlist.campaign.schedule import Fixed, Schedule
 from shortlist.plans import QueryDesign
 from shortlist.queries.oracle import Oracle
 from shortlist.types import Acquisition, Dataset, Model, ShortlistError
@@ -22,9 +23,11 @@ PARTS = {  # what a campaign calls on each of its parts, and an example of one
     "query": (("calibrate", "restored", "state", "price", "plan", "n_cal", "cost"), "CandidateSet()"),
     "acquisition": (("select", "needs"), "Entropy()"),
     "stop": (("reason",), "Stopping(accuracy=90)"),
+    "schedule": (("first_batch", "batch", "most", "rounds"), "Doubling(first=20, most=500)"),
 }
 # whole numbers and their least; they stand in every campaign.toml, at their defaults too
 LEAST = {"initial": 1, "budget": 1, "seed": 0, "holdout": 0, "ahead": 0}
+FIXED = ("initial", "budget")  # short for a schedule of batches of one size, and how it is recorded
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,8 @@ class Settings:
     Parameters
     ----------
     dataset, model, query, acquisition : its parts
-    initial : how many random items are asked first, conventionally
-    budget : how many items are asked in every round after that
+    initial, budget : how many random items are asked first, conventionally, and how many in every round after that;
+        short for `schedule=Fixed(initial, budget)`
     rounds : stop after so many; short for `stop=Stopping(rounds=…)`
     seed : of everything random
     holdout : how many random items are asked before everything else, and only measured with
@@ -45,14 +48,15 @@ class Settings:
     annotator : where answers will come from, for the record
     price : `measured` makes lists and selects items by the seconds that people have taken so far; answers are charged
         by the query's cost all the same
+    schedule : how many items are asked before the model learns again
     """
 
     dataset: Dataset
     model: Model
     query: QueryDesign
     acquisition: Acquisition
-    initial: int
-    budget: int
+    initial: InitVar[int | None] = None
+    budget: InitVar[int | None] = None
     rounds: InitVar[int | None] = None
     seed: int = 0
     holdout: int = 0
@@ -61,27 +65,34 @@ class Settings:
     overlap: Overlap | None = None
     annotator: Mapping[str, Any] | None = None
     price: Pricing = "cost"
+    schedule: Schedule = None  # type: ignore[assignment]  # once made, there is one
 
-    def __post_init__(self, rounds: int | None) -> None:
+    def __post_init__(self, initial: int | None, budget: int | None, rounds: int | None) -> None:
+        self._set(schedule=_schedule(self.schedule, initial, budget))
         for name, wanted in PARTS.items():
             _check_part(name, getattr(self, name), wanted)
+        rounds = self.schedule.rounds if rounds is None else rounds
         if rounds is not None:
-            object.__setattr__(self, "stop", replace(self.stop, rounds=rounds))
-        for name, least in LEAST.items():
-            object.__setattr__(self, name, _whole(name, getattr(self, name), least))
+            self._set(stop=replace(self.stop, rounds=rounds))
+        self._set(**{name: _whole(name, getattr(self, name), LEAST[name]) for name in LEAST.keys() - FIXED})
         self._check_sizes()
         self._check_parts()
         # D_cal is never asked ahead, so that many of a batch are not there to hand out
-        object.__setattr__(self, "ahead", min(self.ahead, self.budget - self.query.n_cal))
+        self._set(ahead=min(self.ahead, self.schedule.most - self.query.n_cal))
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def _check_sizes(self) -> None:
         n = len(self.dataset.keys)
         if self.holdout >= n:
             raise ShortlistError(f"holdout: {self.holdout} items leave nothing to label; the dataset has {n}")
-        if self.query.n_cal > self.budget:
+        if self.query.n_cal > self.schedule.most:
+            larger = "budget" if isinstance(self.schedule, Fixed) else "schedule.most"
             raise ShortlistError(
-                f"n_cal: {self.query.n_cal} calibration items do not fit in a batch of {self.budget}; "
-                "lower n_cal of the query or raise budget"
+                f"n_cal: {self.query.n_cal} calibration items do not fit in a batch of {self.schedule.most}; "
+                f"lower n_cal of the query or raise {larger}"
             )
 
     def _check_parts(self) -> None:
@@ -112,7 +123,7 @@ class Settings:
     def try_model(self) -> None:
         """Refuse a model that fails on the dataset, before anybody is asked."""
         if hasattr(self.model, "check_dataset"):
-            self.model.check_dataset(self.dataset, self.initial)
+            self.model.check_dataset(self.dataset, self.schedule.first_batch(known=0))
 
     def remarks(self) -> list[str]:
         """What is allowed and worth a word all the same."""
@@ -123,9 +134,11 @@ class Settings:
     @property
     def config(self) -> dict[str, Any]:
         """What was asked for, as plain values; what is at its default is left out, but for LEAST."""
-        asked_for = {name: getattr(self, name) for name in LEAST}
+        fixed = self.schedule if isinstance(self.schedule, Fixed) else None
+        asked_for = {name: getattr(fixed, name) for name in FIXED if fixed}
+        asked_for |= {name: getattr(self, name) for name in LEAST if name not in FIXED}
         for f in fields(self):  # a setting that a campaign of an earlier version does not know is at its default there
-            if f.name not in LEAST and getattr(self, f.name) != f.default:
+            if f.name not in LEAST and getattr(self, f.name) != f.default and not (fixed and f.name == "schedule"):
                 asked_for[f.name] = getattr(self, f.name)
         config: dict[str, Any] = describe(asked_for)
         for name in config.keys() & {"stop", "overlap"}:
@@ -140,6 +153,21 @@ def _check_part(name: str, part: Any, wanted: tuple[tuple[str, ...], str]) -> No
     for attribute in attributes:
         if not hasattr(type(part), attribute) and attribute not in getattr(part, "__dict__", {}):
             raise ShortlistError(f"{name}: {part!r} has no {attribute!r}; give something like {example}")
+
+
+def _schedule(schedule: Schedule | None, initial: int | None, budget: int | None) -> Schedule:
+    """The one that was given, or that of fixed batches."""
+    given = {name: value for name, value in zip(FIXED, (initial, budget), strict=True) if value is not None}
+    if schedule is not None and not isinstance(schedule, Fixed):
+        if given:
+            raise ShortlistError(f"{next(iter(given))}: give it or a schedule, not both")
+        return schedule
+    if schedule is not None:
+        given |= {name: getattr(schedule, name) for name in FIXED}
+    if missing := [name for name in FIXED if name not in given]:
+        raise ShortlistError(f"{missing[0]}: a campaign needs it, or a schedule, such as Doubling(first=20, most=500)")
+    whole = {name: _whole(name, value, LEAST[name]) for name, value in given.items()}
+    return Fixed(**whole, rounds=schedule.rounds if schedule else None)
 
 
 def _whole(name: str, value: Any, least: int) -> int:

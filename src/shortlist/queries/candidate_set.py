@@ -3,10 +3,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
-from array_api_compat import array_namespace
+from array_api_compat import array_namespace, device
 
 from shortlist.conformal import (
     LAC,
@@ -25,9 +25,11 @@ from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, shortlisted
 from shortlist.probabilities import check_labels, check_probs, count_true
 from shortlist.queries.conventional import Conventional
-from shortlist.queries.guard import uncalibrated
+from shortlist.queries.guard import check_guard, pays, uncalibrated
 from shortlist.rows import as_batch, count_at_least, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError, check_numbers
+
+FOLDS = 5  # of the calibration set, for the guard
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,14 @@ class CandidateSet:
 
     Parameters
     ----------
-    n_cal : how many of a round's items it learns from
+    n_cal : how many of a round's items it learns from; 0: from what the model said of answered items before it learnt
+        from them, which costs no question
     alpha : the error rate to calibrate for; None: the one that makes labels cheapest on the calibration set (α*)
     search : with no `alpha`, try every threshold (exact) or the paper's grid of 50 error rates (grid)
     quantile : which empirical quantile stands for an error rate; see `conformal.threshold_at`
     score : how well a class conforms: LAC, APS or RAPS
     cost : what choosing one of so many options costs
+    guard : ask conventionally unless lists would have been cheaper on the items it learns from, by the lower 95% limit
 
     >>> probs = [[0.7, 0.2, 0.05, 0.05], [0.1, 0.6, 0.2, 0.1], [0.3, 0.3, 0.3, 0.1]]
     >>> query = CandidateSet().calibrate(probs, [0, 1, 3])
@@ -67,10 +71,12 @@ class CandidateSet:
     quantile: Quantile = "plain"
     score: ByName[Score] = SCORE
     cost: ByName[CostModel] = COST
+    guard: bool = field(default=False, metadata={"later": True})
 
     def __post_init__(self) -> None:
-        if self.n_cal < 1:
-            raise ShortlistError(f"candidate_set: n_cal must be at least 1, got {self.n_cal}")
+        if self.n_cal < 0:
+            raise ShortlistError(f"candidate_set: n_cal must be at least 0, got {self.n_cal}")
+        check_guard("candidate_set", self.guard, self.n_cal)
         check_numbers("candidate_set", alpha=self.alpha)
         if self.alpha is not None and not 0 <= self.alpha < 1:
             percent = "; 0.05 stands for lists that hold the answer 95 times in 100" if self.alpha >= 1 else ""
@@ -115,10 +121,25 @@ class CandidateSet:
             raise ShortlistError("candidate_set: no labelled item to calibrate on")
         conformity = self.score(probs)
         truths = of_truth(conformity, labels)
+        if self.guard and not self._have_paid(probs, labels):
+            return CalibratedSet(self, 0.0, 0.0)
         threshold = self._threshold(conformity, truths, labels)
         alpha = miss_share(truths, threshold) if self.alpha is None else self.alpha
         shown = truths[_is_short(members(conformity, threshold))]
         return CalibratedSet(self, alpha, threshold, miss_share(shown, threshold) if shown.shape[0] else None)
+
+    def _have_paid(self, probs: Array, labels: Array) -> bool:
+        """Whether lists were cheaper on items that their threshold was not chosen by, each fold by the others."""
+        xp = array_namespace(probs)
+        labels = xp.asarray(labels, device=device(probs))
+        fold = xp.arange(probs.shape[0], device=device(probs)) % FOLDS
+        unguarded, charges, whole = replace(self, guard=False), [], []
+        for own in range(min(FOLDS, probs.shape[0])):
+            if probs.shape[0] > 1:
+                query = unguarded.calibrate(probs[fold != own, :], labels[fold != own])
+                charges.append(query.plan(probs[fold == own, :]).charge(labels[fold == own], self.cost))
+                whole.append(Conventional(self.cost).price(probs[fold == own, :]))
+        return bool(charges) and pays(xp.concat(charges), xp.concat(whole))
 
     def _threshold(self, conformity: Array, truths: Array, labels: Array) -> float:
         if self.alpha is not None:

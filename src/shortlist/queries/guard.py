@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array_api_compat import array_namespace
 
-from shortlist.types import Array
+from shortlist.types import Array, ShortlistError
 
 Z = 1.6449  # of a normal law 95% lie above −Z
-FEWEST = 10  # answers; fewer are no evidence
+FEWEST = 20  # answers; fewer are no evidence
 
 
 def pays(lists: Array, conventional: Array) -> bool:
@@ -17,7 +17,7 @@ def pays(lists: Array, conventional: Array) -> bool:
 
     >>> import numpy as np
     >>> whole = np.full(40, 4.0)
-    >>> pays(np.tile([1.0, 5.0], 20), whole), pays(np.tile([1.0, 6.9], 20), whole), pays(np.ones(9), np.ones(9) * 4)
+    >>> pays(np.tile([1.0, 5.0], 20), whole), pays(np.tile([1.0, 6.9], 20), whole), pays(np.ones(19), np.ones(19) * 4)
     (True, False, False)
     """
     saving = conventional - lists
@@ -27,6 +27,14 @@ def pays(lists: Array, conventional: Array) -> bool:
     xp = array_namespace(saving)
     spread = float(xp.std(saving, correction=1)) / n**0.5
     return bool(float(xp.mean(saving)) > Z * spread)
+
+
+def check_guard(name: str, guard: bool, n_cal: int) -> None:
+    """Refuse a guard that could never be convinced."""
+    if guard and 0 < n_cal < FEWEST:
+        raise ShortlistError(
+            f"{name}: n_cal must be 0 or at least {FEWEST} with a guard, got {n_cal}: fewer are no evidence"
+        )
 
 
 def uncalibrated(name: str) -> str:

@@ -12,7 +12,7 @@ from shortlist.plans import Plan, nested
 from shortlist.probabilities import check_labels, check_probs
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.cuts import ROWS, best_ends, grid, least_cost, left_at
-from shortlist.queries.guard import pays, uncalibrated
+from shortlist.queries.guard import check_guard, pays, uncalibrated
 from shortlist.queries.recalibration import Recalibration, recalibrated, tempered
 from shortlist.rows import as_batch, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError
@@ -60,6 +60,7 @@ class Nested:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ShortlistError(f"nested: {name} must be a whole number of at least {least}, got {value!r}")
+        check_guard("nested", self.guard, self.n_cal)
 
     def restored(self, state: Mapping[str, Any] | None) -> CalibratedNested:
         """The query as the calibration that left this state made it; without one, it asks conventionally.

@@ -114,6 +114,9 @@ class Builder:
             "stop": _record("stop", Stopping, {"rounds": recipe.rounds, **recipe.stop}),
             "overlap": None if recipe.overlap is None else _record("overlap", Overlap, recipe.overlap),
             "annotator": recipe.annotator.model_dump(exclude_defaults=True) or None,
+            "initial": recipe.initial,
+            "budget": recipe.budget,
+            "schedule": recipe.schedule and build("campaign.schedule", recipe.schedule, "schedule", self.code),
         }
         plain = {f.name: getattr(recipe, f.name) for f in fields(Settings) if f.name in Recipe.model_fields}
         return Settings(**{**plain, **built})

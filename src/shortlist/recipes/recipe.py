@@ -64,12 +64,16 @@ class Recipe(_Table):
     holdout: int = Field(
         0, ge=0, description="Random items asked before all others, and only used to measure accuracy."
     )
-    initial: int = Field(
+    initial: int | None = Field(
+        None,
         ge=1,
         description="Random items asked first, with all classes to choose from: enough for a first model to know most "
         "classes.",
     )
-    budget: int = Field(ge=1, description="Items asked in each round after that; then the model is trained again.")
+    budget: int | None = Field(
+        None, ge=1, description="Items asked in each round after that; then the model is trained again."
+    )
+    schedule: Part | None = None  # how many items are asked when; in the place of initial and budget
     ahead: int = Field(
         0,
         ge=0,
@@ -123,6 +127,9 @@ class Recipe(_Table):
         for one, many in (("query", "queries"), ("acquisition", "acquisitions")):
             if bool(getattr(self, one)) == bool(getattr(self, many)):
                 raise ValueError(f"give either {one} or {many}")
+        given = [name for name in ("initial", "budget") if getattr(self, name) is not None]
+        if len(given) != (2 if self.schedule is None else 0):
+            raise ValueError("give either initial and budget, or a schedule")
         if self.seed is not None and self.seeds:
             raise ValueError("give either seed or seeds")
         for runs in self.runs:

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shortlist import measures
+from shortlist.annotators.simulated import Simulated
 from shortlist.campaign.accounting.ledger import Line
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.formats import FORMATS
@@ -343,11 +344,16 @@ def test_the_holdout_stays_the_holdout(tmp_path: Path) -> None:
 
 
 def test_before_the_first_round(tmp_path: Path) -> None:
-    with (
-        campaign(tmp_path / "run", DATA) as going,
-        pytest.raises(ShortlistError, match="its first round has not begun"),
-    ):
-        into(going, truth([1]))
+    """What is known beforehand is never asked about."""
+    with campaign(tmp_path / "run", DATA) as going:
+        names, keys = going.known.classes, going.known.keys
+        known = [FileLabel("a file", keys[i], names[DATA.labels[i]], "file") for i in range(0, 40, 2)]
+        assert import_labels(going.folder.path, known).written == 20
+        assert import_labels(going.folder.path, known).same == 20
+        assert {question.item % 2 for question in going.questions()} == {1}
+        list(going.run(Simulated(DATA.labels)))
+        assert going.finished_rounds()[0].labelled == 28
+        assert going.finished_rounds()[0].cost == going.finished_rounds()[0].conventional_cost
 
 
 def test_what_people_said_stands(tmp_path: Path) -> None:

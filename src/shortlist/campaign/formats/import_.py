@@ -195,7 +195,9 @@ def some_of(lines: Sequence[str], most: int = 10) -> str:
 def _current_round(path: Path, rounds: Sequence[RoundRow]) -> int:
     """The round that imports count in: one that will ask no further question about these items itself."""
     last = rounds[-1] if rounds else None
-    if last is None or (last.number == 0 and last.state == "done"):
+    if last is None:  # known before the first question
+        return 1
+    if last.number == 0 and last.state == "done":
         raise ShortlistError(f"{path.parent}: its first round has not begun; start it, and import then")
     if last.state == "calibrating":  # the rest of the round is chosen and not yet asked
         return last.number - 1
@@ -211,7 +213,9 @@ class _Part:
         self.n_classes = len(store.class_names())
         mine = [entry.item for entry in entries]
         heard = store.answers(answers.c.item.in_(mine))
-        numbers = sorted({0, *(r.number for r in rounds), rounds[-1].number + 1})  # the index begins with the round
+        numbers = sorted(
+            {0, 1, *(r.number for r in rounds), *(r.number + 1 for r in rounds[-1:])}
+        )  # the index begins with the round
         asked = store.questions(questions.c.round.in_(numbers), questions.c.item.in_(mine))
         self.resolution = resolve(heard, {q.id: q for q in asked}, rule_of(store.config()))
         self.asked: dict[int, list[QuestionRow]] = defaultdict(list)

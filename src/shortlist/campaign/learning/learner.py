@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from shortlist.campaign.accounting.evidence import Said
 from shortlist.campaign.questions.resolution import Resolution
 from shortlist.campaign.storage.folder import Identities
 from shortlist.logits import as_probs
@@ -63,6 +64,15 @@ class Learner:
             self.round = number
         else:
             self.fit(number, resolution, rng)
+
+    def held_out(self) -> Said | None:
+        """What the model would have said of the items it has learnt from, without having learnt from them; None of a
+        model that does not tell."""
+        told = getattr(self.model, "held_out", None)
+        if told is None:
+            return None
+        _, probs, labels = told()
+        return Said(to_numpy(check_probs(probs)), np.asarray(to_numpy(labels), np.int64)) if len(labels) else None
 
     def keep(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)

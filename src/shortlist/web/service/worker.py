@@ -59,7 +59,10 @@ def work(
     out: TextIO,
     begun: Callable[[Campaign], object] = lambda campaign: None,
 ) -> None:
-    """Advance the campaign whenever it can be, for as long as `lines` is open; `begun` is called once it asks."""
+    """Advance the campaign whenever it can be, for as long as `lines` is open.
+
+    `begun` is called before a new campaign's first question, and once any campaign asks.
+    """
     os.nice(19)
     poked, voice = listen(lines), Voice(out)
     threading.Thread(target=voice.beat, name="beat", daemon=True).start()
@@ -67,7 +70,10 @@ def work(
     reader: threading.Thread | None = None
     while True:
         try:
-            campaign = campaign or make(voice.step)
+            if campaign is None:
+                campaign = make(voice.step)
+                if not campaign.view.rounds():  # what is known is learnt from before the first question
+                    begun(campaign)
             while campaign.advance():
                 voice.say("working")
             ending = campaign.ending
