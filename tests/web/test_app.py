@@ -292,7 +292,7 @@ def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> No
         held = [a.misses == 0 for q, a in said if q.round == number and q.cuts]
         listed = got["rounds"][number - 1]
         assert (listed["lists"], listed["full"]) == (len(held), sum(q.round == number for q, _ in said) - len(held))
-        assert listed["coverage"] == (pytest.approx(100 * sum(held) / len(held)) if held else None)
+        assert listed["coverage"] == (pytest.approx(sum(held) / len(held)) if held else None)
     assert any(listed["coverage"] for listed in got["rounds"])
     assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
     assert {point["options"] for point in got["speed"]} >= {5}
