@@ -12,6 +12,7 @@ from shortlist import measures
 from shortlist.campaign.questions.resolution import Overlap
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
+from shortlist.rates import OF_ROUND
 from tests.web.serving import DATA, Person, Served, path_to, served, truth
 
 
@@ -297,6 +298,11 @@ def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> No
     assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
     assert {point["options"] for point in got["speed"]} >= {5}
     assert got["saving"] == pytest.approx(measures.read(app.campaign.folder.path).saving)
+    rates = [listed[name] for listed in got["rounds"] for name in OF_ROUND if listed[name] is not None]
+    assert rates
+    assert all(0 <= rate <= 1 for rate in rates)
+    described = app.sign_in("olga").get("/api/openapi.json")["paths"]["/api/dashboard"]["get"]["description"]
+    assert "Rates are shares from 0 to 1" in described
 
 
 def test_a_program_does_what_its_person_may(app: Served, ana: Person) -> None:
