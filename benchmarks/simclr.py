@@ -23,7 +23,7 @@ BAR, TIMED, CHUNK = 70_000, 3, 4096  # views/s; epochs of the timed fit; items w
 
 
 def nearest_neighbour_accuracy(features: npt.NDArray[np.float32], labels: npt.NDArray[np.int64], k: int = 1) -> float:
-    """%, of items whose k nearest others by features (N, D) of length 1 vote for their class."""
+    """The share of items whose k nearest others by features (N, D) of length 1 vote for their class."""
     import torch
 
     rows, classes = torch.from_numpy(features).cuda(), torch.from_numpy(labels).cuda()
@@ -34,7 +34,7 @@ def nearest_neighbour_accuracy(features: npt.NDArray[np.float32], labels: npt.ND
         alike[some - start, some] = -torch.inf  # itself
         votes = classes[alike.topk(k).indices].mode(dim=1).values
         right += int((votes == classes[some]).sum())
-    return 100 * right / len(rows)
+    return right / len(rows)
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
         features = Simclr(epochs=asked.epochs, cache=folder).features(data)
     report.measured(f"{asked.epochs} epochs and the features, from nothing", {"s": time.perf_counter() - start})
     for k in (1, 20):
-        report.measured(f"{k} nearest", {"%": nearest_neighbour_accuracy(features, data.labels, k)})
+        report.measured(f"{k} nearest", {"%": 100 * nearest_neighbour_accuracy(features, data.labels, k)})
     if asked.out:
         np.save(asked.out, features.astype(np.float16))
     report.finish()

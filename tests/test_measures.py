@@ -34,7 +34,7 @@ def test_the_saving_is_against_asking_conventionally(tmp_path: Path) -> None:
     run(tmp_path, DATA)
     found = measures.read(tmp_path)
     last = found.rounds[-1]
-    assert found.saving == pytest.approx(100 * (1 - last.cost / last.conventional_cost))
+    assert found.saving == pytest.approx(1 - last.cost / last.conventional_cost)
 
 
 def test_the_unit_is_that_of_the_cost_model(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_labels_are_by_key_and_name(tmp_path: Path) -> None:
 
 
 def test_accuracy_per_cost() -> None:
-    done = Round(1, 8, 8, 10.0, 20.0, 10.0, 0.0, 50.0, None, None, None, None, None, None, 0.0)
+    done = Round(1, 8, 8, 10.0, 0.2, 10.0, 0.0, 0.5, None, None, None, None, None, None, 0.0)
     assert measures.accuracy_per_cost(done) == 2.5
     assert measures.accuracy_per_cost(replace(done, accuracy=None)) is None
     assert measures.accuracy_per_cost(replace(done, relative_cost=0.0)) is None
@@ -112,5 +112,5 @@ def test_lists_are_counted_in_one_way_everywhere(tmp_path: Path) -> None:
         outside = [(q, a) for q, a in asked if q.round == own.number and q.purpose != "calibration"]
         held = [a.label in q.shortlist for q, a in outside if q.shortlist is not None]
         assert (own.lists, own.full) == (len(held), len(outside) - len(held)) == (other.lists, other.full)
-        assert own.coverage == (pytest.approx(100 * np.mean(held)) if held else None) == other.coverage
+        assert own.coverage == (pytest.approx(np.mean(held)) if held else None) == other.coverage
     assert any(own.lists and own.full for own in rounds)

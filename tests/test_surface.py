@@ -145,5 +145,5 @@ def test_what_calibrate_is_given_and_what_measures_come_in_is_said() -> None:
     for calibrate in (CandidateSet.calibrate, QueryDesign.calibrate):
         page = inspect.getdoc(calibrate) or ""
         assert re.search(r"probs : \(n, L\)[^\n]*\n *labels : \(n,\)", page)
-    assert "percentages, from 0 to 100" in (measures.__doc__ or "")
+    assert "shares, from 0 to 1" in (measures.__doc__ or "")
     assert re.search(r"reach : \(n, S\) the probability, from 0 to 1", inspect.getdoc(Plan) or "")

@@ -1,8 +1,8 @@
 """What a campaign came to, read from its folder: finished, running or killed alike.
 
-Accuracy, macro-F1, relative cost, coverage and savings are percentages, from 0 to 100; costs are in the unit of the
-query's cost model (bits, seconds, options), added up over rounds; set sizes are numbers of classes; alpha is a share
-from 0 to 1, and a threshold is on the scale of the score.
+Accuracy, macro-F1, relative cost, coverage, savings and alpha are shares, from 0 to 1; costs are in the unit of the
+query's cost model (bits, seconds, options), added up over rounds; set sizes are numbers of classes; a threshold is on
+the scale of the score.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Record:
 
     @property
     def saving(self) -> float | None:
-        """% by which the labels came cheaper than asked conventionally."""
+        """The share by which the labels came cheaper than asked conventionally."""
         return saving(self.rounds[-1]) if self.rounds else None
 
     @property
@@ -72,7 +72,7 @@ def record_of(view: View) -> Record:
 
 
 def accuracy_per_cost(round: Round) -> float | None:
-    """Accuracy (%) over relative cost (%), a number without a unit: the paper's table."""
+    """Accuracy over relative cost: the paper's table."""
     return round.accuracy / round.relative_cost if round.accuracy is not None and round.relative_cost else None
 
 
@@ -81,8 +81,8 @@ def saving(round: Round) -> float | None:
 
 
 def saved(cost: float, conventional_cost: float) -> float | None:
-    """% by which labels came cheaper than asked conventionally; below 0: dearer."""
-    return 100 * (1 - cost / conventional_cost) if conventional_cost else None
+    """The share by which labels came cheaper than asked conventionally; below 0: dearer."""
+    return 1 - cost / conventional_cost if conventional_cost else None
 
 
 def labels(folder: str | Path) -> dict[str, str]:
@@ -92,8 +92,8 @@ def labels(folder: str | Path) -> dict[str, str]:
 
 
 def coverages(folder: str | Path, truth: Mapping[str, str]) -> dict[int, float]:
-    """By round, % of the lists outside D_cal that were short of all classes and held the *true* class, where it is
-    known: differs under label noise."""
+    """By round, of the lists outside D_cal that were short of all classes the share that held the *true* class, where
+    it is known: differs under label noise."""
     with View.of(folder) as view:
         keys, class_at = view.keys(), {name: i for i, name in enumerate(view.class_names())}
         shown = view.questions(questions.c.purpose.in_(["query", "ahead"]), IS_ANSWERED)
@@ -101,7 +101,7 @@ def coverages(folder: str | Path, truth: Mapping[str, str]) -> dict[int, float]:
     for q in shown:
         if keys[q.item] in truth and q.shortlist is not None:
             held[q.round].append(class_at.get(truth[keys[q.item]], -1) in q.shortlist)
-    return {round: 100 * float(np.mean(those)) for round, those in held.items()}
+    return {round: float(np.mean(those)) for round, those in held.items()}
 
 
 # --- other designs on the same labels --------------------------------------------------------------------------
@@ -113,8 +113,8 @@ class Recharged:
 
     number: int
     cost: float  # so far
-    relative_cost: float  # %
-    coverage: float | None  # %, of the lists outside D_cal that are short of all classes: hold the label
+    relative_cost: float
+    coverage: float | None  # of the lists outside D_cal that are short of all classes: hold the label
     mean_set_size: float | None
     lists: int  # outside D_cal, short of all classes
     full: int  # items outside D_cal asked with all classes
@@ -138,7 +138,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         whole = view.n_items() * conventional_item_cost(len(view.class_names()), query.cost)
         asked_in = {number: view.asked(number) for number in finished[1:]}
     paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
-    result = [Recharged(1, paid[0], 100 * paid[0] / whole, None, None, 0, len(first))] if finished else []
+    result = [Recharged(1, paid[0], paid[0] / whole, None, None, 0, len(first))] if finished else []
     current, before = query.restored(query.state), None
     guarded, history = getattr(query, "guard", False), list[tuple[Any, Said]]()
     for number in finished[1:]:
@@ -158,9 +158,9 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         paid += [math.fsum(lists.costs) for lists in (early, cal, rest)]  # the lines of the ledger
         total = math.fsum(paid)
         held, sizes = [*early.held, *rest.held], [*early.sizes, *rest.sizes]
-        share = 100 * float(np.mean(held)) if held else None
+        share = float(np.mean(held)) if held else None
         size, full = float(np.mean(sizes)) if sizes else None, len(sizes) - len(held)
-        result.append(Recharged(number, total, 100 * total / whole, share, size, len(held), full))
+        result.append(Recharged(number, total, total / whole, share, size, len(held), full))
         before = asked
         probs, truth = ([getattr(lists, name) for lists in (cal, rest)] for name in ("probs", "truth"))
         history.insert(0, (usual, Said(np.concatenate(probs), np.concatenate(truth))))

@@ -297,22 +297,23 @@ class Annotator(Protocol):
 
 @dataclass(frozen=True)
 class Round:
-    """What one finished round came to. Costs accumulate over rounds and leave the holdout out."""
+    """What one finished round came to. Rates are shares from 0 to 1; costs accumulate over rounds and leave the holdout
+    out."""
 
     number: int
     labelled: int  # items with a label so far
     asked: int  # questions of this round
     cost: float  # so far, in the unit of the cost model
-    relative_cost: float  # %, of asking the whole training set conventionally
+    relative_cost: float  # of asking the whole training set conventionally; above 1 where that would have been cheaper
     conventional_cost: float  # so far, had every question been conventional
     holdout_cost: float
-    accuracy: float | None  # %, on the test split or the holdout
-    interval: tuple[float, float] | None  # %, Wilson, 95%
-    macro_f1: float | None  # %
+    accuracy: float | None  # on the test split or the holdout
+    interval: tuple[float, float] | None  # of accuracy: Wilson, 95%
+    macro_f1: float | None
     alpha: float | None
     threshold: float | None
     mean_set_size: float | None  # outside D_cal, empty sets count L
-    coverage: float | None  # %, of the lists outside D_cal that were short of all classes: held the answer
+    coverage: float | None  # of the lists outside D_cal that were short of all classes: held the answer
     seconds: float
     lists: int | None = None  # questions outside D_cal answered from a list short of all classes
     full: int | None = None  # those answered from all classes at once: empty lists among them

@@ -129,7 +129,7 @@ def test_the_last_round_prepares_none(tmp_path: Path) -> None:
 def test_a_campaign_that_is_over_hands_out_none(tmp_path: Path) -> None:
     from shortlist.campaign.accounting.stopping import Stopping
 
-    with in_round(tmp_path, 2, rounds=None, stop=Stopping(accuracy=2.0)) as going:
+    with in_round(tmp_path, 2, rounds=None, stop=Stopping(accuracy=0.02)) as going:
         work(going)
         assert going.ending is not None
         assert going.ahead(3) == []

@@ -47,15 +47,15 @@ def test_accuracy_is_measured_on_it_with_its_interval(tmp_path: Path) -> None:
     rounds, model = held_out(tmp_path, rounds=2)
     held = asked_about(tmp_path, 0)
     right = int((model.probs[held].argmax(axis=1) == DATA.labels[held]).sum())
-    assert rounds[-1].accuracy == 100 * right / 10
-    assert rounds[-1].interval == tuple(100 * x for x in wilson(right, 10))
+    assert rounds[-1].accuracy == right / 10
+    assert rounds[-1].interval == wilson(right, 10)
 
 
 def test_a_test_split_goes_before_it(tmp_path: Path) -> None:
     dataset = data(test=20)
     model = Fixed(learning(dataset.labels, 5), np.eye(5)[dataset.test_labels])
     (first,) = run(tmp_path, dataset, model=model, holdout=10, rounds=1)
-    assert first.accuracy == 100
+    assert first.accuracy == 1
 
 
 def test_with_neither_accuracy_is_not_known(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_coverage_is_the_share_of_yes(rounds: list[Round], folder: Path) -> None
     with Store(folder / "campaign.db", read_only=True) as store:
         said = {q.id: q.round for q in store.questions()}
         yes = [a.kind == "label" for a in store.answers() if said[a.question] == 2]
-    assert rounds[1].coverage == pytest.approx(100 * np.mean(yes))
+    assert rounds[1].coverage == pytest.approx(np.mean(yes))
     assert rounds[1].mean_set_size == 1
 
 

@@ -56,7 +56,7 @@ def test_what_is_not_a_part_is_refused_and_nothing_is_written(
     assert not (tmp_path / "here").exists()
 
 
-@pytest.mark.parametrize(("accuracy", "cost"), [(0.4, None), (None, "10"), (None, -1), (True, None)])
+@pytest.mark.parametrize(("accuracy", "cost"), [(40, None), (None, "10"), (None, -1), (True, None)])
 def test_ends_that_make_no_sense(accuracy: Any, cost: Any) -> None:
     with pytest.raises(ShortlistError, match="stop: "):
         Stopping(accuracy=accuracy, cost=cost)

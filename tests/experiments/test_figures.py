@@ -46,7 +46,7 @@ def test_methods_alike_in_both_get_colours_of_their_own() -> None:
 
 
 def test_a_line_is_the_mean_and_its_band_stays_in_bounds() -> None:
-    rounds = [[finished(1, accuracy=a)] for a in (99.9, 90.0)]
+    rounds = [[finished(1, accuracy=a)] for a in (0.999, 0.9)]
     groups = grouped([record(config(seed=s), done) for s, done in enumerate(rounds)])
     (row,) = drawn(figures.accuracy_against_cost(groups))
     assert row["accuracy"] == pytest.approx(94.95)

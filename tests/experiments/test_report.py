@@ -131,12 +131,12 @@ def test_the_money_line_compares_at_equal_accuracy(runs: Path, page: str) -> Non
 
     def price(name: str, paid: int) -> float:
         costs = np.linspace(curves[name][paid][0], curves[name][paid][-1], 200_000)
-        enough = np.interp(costs, curves[name][paid], curves[name][2]) >= reached[best] - 1e-9
+        enough = np.interp(costs, curves[name][paid], curves[name][2]) >= reached[best] - 1e-11
         return float(costs[enough.argmax()]) if enough.any() else np.inf
 
-    share = 100 * (1 - price(best, 0) / min(price(name, 1) for name in curves))
+    share = 1 - price(best, 0) / min(price(name, 1) for name in curves)
     line = money_line(records)
-    assert line == f"{reached[best]:.1f}% accuracy, {share:.0f}% cheaper than asking conventionally"
+    assert line == f"{reached[best]:.1%} accuracy, {share:.0%} cheaper than asking conventionally"
     assert Parsed(page).headlines[0] == line
 
 
@@ -174,7 +174,7 @@ def test_the_page_has_every_part(page: str) -> None:
 def test_the_table_holds_the_numbers_of_the_campaigns(runs: Path, page: str) -> None:
     last = [measures.read(runs / "csq-rand" / f"seed{s}").rounds[-1] for s in (0, 1)]
     mean, std = np.mean([r.relative_cost for r in last]), np.std([r.relative_cost for r in last], ddof=1)
-    assert f"{mean:.1f} ± {std:.1f}" in Parsed(page).text
+    assert f"{100 * mean:.1f} ± {100 * std:.1f}" in Parsed(page).text
 
 
 def test_dearer_is_said_as_loudly() -> None:
@@ -187,7 +187,7 @@ def test_dearer_is_said_as_loudly() -> None:
 @undrawn
 def test_a_method_that_has_only_begun_does_not_win() -> None:
     done = record(config(CSQ, ENT), 3)
-    begun = record(config(CSQ, RAND), [finished(1, relative_cost=0.1)])
+    begun = record(config(CSQ, RAND), [finished(1, relative_cost=0.001)])
     assert "CSQ+Ent got 300 labels" in Parsed(report([done, begun])).text
 
 

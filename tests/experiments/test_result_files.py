@@ -14,6 +14,7 @@ from shortlist.campaign.storage.folder import find_campaigns
 from shortlist.experiments.provenance import FILE
 from shortlist.experiments.result_files import SCHEMA, read_results, rows_of, write_results
 from shortlist.queries.conventional import Conventional
+from shortlist.rates import percent
 from tests.experiments.rows import row as made_row
 
 ORIGIN: dict[str, Any] = {
@@ -41,8 +42,10 @@ def test_a_row_says_what_the_campaign_says_and_where_it_ran(csq: Path) -> None:
     rows, rounds = rows_of(csq), measures.read(csq).rounds
     assert [row["round"] for row in rows] == [1, 2, 3]
     for row, done in zip(rows, rounds, strict=True):
-        for measure in ("labelled", "accuracy", "macro_f1", "cost", "relative_cost", "alpha", "coverage", "seconds"):
+        for measure in ("labelled", "cost", "alpha", "seconds"):
             assert row[measure] == getattr(done, measure)
+        for rate in ("accuracy", "macro_f1", "relative_cost", "coverage"):
+            assert row[rate] == percent(getattr(done, rate))
         assert row["accuracy_per_cost"] == measures.accuracy_per_cost(done)
     assert [(row["commit"], row["hardware"], row["torch"]) for row in rows] == [("a", "x", None)] * 2 + [
         ("b", "y", "2.13")
@@ -57,7 +60,7 @@ def test_conventional_queries_are_charged_on_the_same_items(csq: Path) -> None:
     charged = measures.recharge(csq, Conventional())
     for row, other in zip(rows_of(csq), charged, strict=True):
         assert row["conventional_cost"] == pytest.approx(other.cost)
-        assert row["conventional_relative_cost"] == pytest.approx(other.relative_cost)
+        assert row["conventional_relative_cost"] == pytest.approx(100 * other.relative_cost)
 
 
 def test_a_campaign_that_no_recipe_has_started_has_the_names_of_its_parts(runs: Path) -> None:

@@ -21,14 +21,15 @@ def shown(records: list[Record], width: int = 80) -> str:
 
 def test_a_summary_is_the_mean_over_seeds_at_the_last_round() -> None:
     rounds = [
-        [finished(1), finished(2, accuracy=a, cost=c, relative_cost=r)] for a, c, r in [(90, 200, 10), (94, 300, 20)]
+        [finished(1), finished(2, accuracy=a, cost=c, relative_cost=r)]
+        for a, c, r in [(0.9, 200, 0.1), (0.94, 300, 0.2)]
     ]
     row = summary("CSQ+Ent", [record(config(seed=s), done) for s, done in enumerate(rounds)])
     assert (row.seeds, row.rounds, row.labelled.mean) == (2, 2, 200)
-    assert row.accuracy.written() == "92.0 ± 2.8"
-    assert row.relative_cost.written() == "15.0 ± 7.1"
+    assert row.accuracy.percent.written() == "92.0 ± 2.8"
+    assert row.relative_cost.percent.written() == "15.0 ± 7.1"
     assert row.accuracy_per_cost.mean == pytest.approx((90 / 10 + 94 / 20) / 2)
-    assert row.saving.mean == pytest.approx(100 * (1 - 250 / finished(2).conventional_cost))
+    assert row.saving.mean == pytest.approx(1 - 250 / finished(2).conventional_cost)
     assert row.seconds.mean == pytest.approx(1.0)
 
 
@@ -43,11 +44,11 @@ def test_mean_set_size_weighs_rounds_by_their_questions_and_leaves_the_first_out
 
 
 def test_no_finished_round_and_no_accuracy_are_dashes() -> None:
-    assert summary("CSQ+Ent", [record(rounds=0)]).accuracy.written() == "–"
+    assert summary("CSQ+Ent", [record(rounds=0)]).accuracy.percent.written() == "–"
     unmeasured = [finished(1, accuracy=None, macro_f1=None, interval=None)]
     row = summary("CSQ+Ent", [record(rounds=unmeasured)])
-    assert (row.accuracy.written(), row.accuracy_per_cost.written()) == ("–", "–")
-    assert row.saving.mean == pytest.approx(50)
+    assert (row.accuracy.percent.written(), row.accuracy_per_cost.written()) == ("–", "–")
+    assert row.saving.mean == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +111,9 @@ def curve(query: dict[str, Any], acquisition: dict[str, Any], *points: tuple[flo
 
 
 INTENTS = [  # entropy's items are dear and teach little, in either way of asking
-    curve(CQ, RAND, (1000, 1000, 50), (3000, 3000, 75), (4000, 4000, 82)),
-    curve(CSQ, RAND, (1000, 1000, 50), (1500, 3000, 75), (1800, 4000, 81.7)),
-    curve(CSQ, ENT, (1000, 1000, 50), (1900, 3000, 60), (2520, 4000, 70.7)),
+    curve(CQ, RAND, (1000, 1000, 0.5), (3000, 3000, 0.75), (4000, 4000, 0.82)),
+    curve(CSQ, RAND, (1000, 1000, 0.5), (1500, 3000, 0.75), (1800, 4000, 0.817)),
+    curve(CSQ, ENT, (1000, 1000, 0.5), (1900, 3000, 0.6), (2520, 4000, 0.707)),
 ]
 
 
@@ -134,15 +135,17 @@ def test_entropy_alone_is_compared_with_the_cheapest_way_to_its_accuracy() -> No
     conventionally = 1000 + 2000 * 20.7 / 25  # by random items
     assert conventionally > 2520
     assert line == f"70.7% accuracy, {100 - 252000 / conventionally:.0f}% cheaper than asking conventionally"
-    dear = curve(CSQ, ENT, (1000, 1000, 50), (2900, 4000, 70.7))
+    dear = curve(CSQ, ENT, (1000, 1000, 0.5), (2900, 4000, 0.707))
     assert money_line([INTENTS[0], dear]) == "70.7% accuracy, 9% dearer than asking conventionally"
 
 
 def test_accuracy_and_cost_between_two_rounds_and_outside_them() -> None:
-    row = summary("CSQ+Rand", [curve(CSQ, RAND, (100, 100, 50), (200, 300, 70), (300, 500, 60), (400, 700, 80))])
-    assert [row.accuracy_at(cost) for cost in (99, 100, 150, 250, 400, 900)] == [None, 50, 60, 65, 80, 80]
-    assert [row.price_of(a) for a in (40, 50, 60, 70, 75, 81)] == [100, 100, 150, 200, 375, None]
-    assert row.price_of(60, "conventional_cost") == 200
+    points = [(100, 100, 0.5), (200, 300, 0.75), (300, 500, 0.625), (400, 700, 0.875)]
+    row = summary("CSQ+Rand", [curve(CSQ, RAND, *points)])
+    found = [row.accuracy_at(cost) for cost in (99, 100, 150, 250, 400, 900)]
+    assert found == [None, 0.5, 0.625, 0.6875, 0.875, 0.875]
+    assert [row.price_of(a) for a in (0.4, 0.5, 0.625, 0.75, 0.8125, 0.9)] == [100, 100, 150, 200, 375, None]
+    assert row.price_of(0.625, "conventional_cost") == 200
 
 
 def test_without_accuracy_the_same_labels_are_compared() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from shortlist.rates import DIGITS, OF_ROUND, in_shares
 from shortlist.recipes.build import open_campaign
 from shortlist.study.app import study_app
 from shortlist.web.app import label_app
@@ -36,6 +37,8 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def expected(name: str, when: str) -> dict[str, Any]:
     """What the old code told of a folder before or after it went on."""
     found: dict[str, Any] = json.loads((HERE / name / "expected.json").read_text("utf-8"))
+    for row in found.get(f"rounds {when}", []):  # percentages have ten digits behind the point since
+        row.update({rate: round(row[rate], DIGITS) for rate in OF_ROUND if rate in row})
     return {key.removesuffix(f" {when}"): value for key, value in found.items() if key.endswith(f" {when}")}
 
 
@@ -89,7 +92,11 @@ def test_a_campaign_is_reported(copied: Path, name: str) -> None:
 
 def test_the_pages_of_a_live_campaign_show_the_same(copied: Path) -> None:
     with open_campaign(copied / "live" / "campaign") as campaign, labelling(campaign) as people:
-        assert seen(people) == told("live", "seen")
+        shown = told("live", "seen")
+        shown["numbers"]["rounds"] = [in_shares({"coverage": None} | row) for row in shown["numbers"]["rounds"]]
+        for row in shown["numbers"]["rounds"]:
+            del row["coverage"]
+        assert seen(people) == shown
 
 
 def test_people_sign_in_with_their_old_passwords(copied: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,8 @@ import numpy as np
 import pytest
 
 from shortlist import Arrays, Cifar100, CostAware, Entropy, OneBit, ShortlistError, Simclr
+from shortlist.campaign.accounting.stopping import Stopping
+from shortlist.campaign.config import to_toml
 from shortlist.datasets.official.examples import write_example
 from shortlist.experiments.method_names import by_subject
 from shortlist.measures import read
@@ -215,6 +218,8 @@ def test_the_dataset_in_the_settings_keeps_its_own_table() -> None:
         ({"features": {"name": "simclr", "epochs": "many"}}, r"features\.epochs: 'many' does not fit"),
         ({"features": "scikit"}, r"features\.name: scikit learns labels and makes no features"),
         ({"stop": {"rounds": "few"}}, r"stop\.rounds: 'few' does not fit"),
+        ({"stop": {"accuracy": 0.9}}, r"stop: accuracy is in percent here; 0\.9 would be reached at once"),
+        ({"stop": {"accuracy": 101}}, r"stop: an accuracy of 101% is never reached"),
         ({"overlap": {"answers": [2]}}, r"overlap\.answers: \[2\] does not fit"),
     ],
 )
@@ -222,6 +227,16 @@ def test_what_is_not_needed_yet_is_checked_too(tmp_path: Path, change: dict[str,
     recipe = parse_recipe({**ONE, **change}, "here")
     with pytest.raises(ShortlistError, match=message):
         Builder().check(*jobs(recipe, tmp_path))
+
+
+def test_an_end_is_written_in_percent_as_in_earlier_versions(tmp_path: Path) -> None:
+    """In Python it is a share; what a campaign writes down of it is read as the same again."""
+    table = {"rounds": 7, "accuracy": 90, "flat": 3, "tolerance": 0.5}
+    (job,) = jobs(parse_recipe({**ONE, "stop": table}, "here"), tmp_path)
+    settings = Builder().settings(job)
+    assert settings.stop == Stopping(rounds=7, accuracy=0.9, flat=3, tolerance=0.005)
+    assert settings.config["stop"] == table
+    assert tomllib.loads(to_toml(settings.config))["stop"] == table
 
 
 def test_labels_of_an_annotator_that_are_no_list(tmp_path: Path) -> None:

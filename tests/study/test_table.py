@@ -22,9 +22,9 @@ def test_the_rule_worked_by_hand() -> None:
     table = tabulate(HAND)
     four, eight = table.groups
     assert table.left_out == (3,)
-    assert (four.options, four.people, four.total, four.per_question, four.accuracy) == (4, 2, 12.0, 6.0, 75.0)
+    assert (four.options, four.people, four.total, four.per_question, four.accuracy) == (4, 2, 12.0, 6.0, 0.75)
     assert four.total_sd == pytest.approx(8**0.5)  # of 10 and 14
-    assert four.accuracy_sd == pytest.approx(50 / 2**0.5)
+    assert four.accuracy_sd == pytest.approx(0.5 / 2**0.5)
     assert (eight.people, eight.total) == (2, 30.0)
     assert eight.total_sd == pytest.approx(200**0.5)
     assert table.correlation_means == pytest.approx(1.0)  # two means lie on a line

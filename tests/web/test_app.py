@@ -12,6 +12,7 @@ from shortlist import measures
 from shortlist.campaign.questions.resolution import Overlap
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
+from shortlist.rates import OF_ROUND
 from tests.web.serving import DATA, Person, Served, path_to, served, truth
 
 
@@ -292,11 +293,16 @@ def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> No
         held = [a.misses == 0 for q, a in said if q.round == number and q.cuts]
         listed = got["rounds"][number - 1]
         assert (listed["lists"], listed["full"]) == (len(held), sum(q.round == number for q, _ in said) - len(held))
-        assert listed["coverage"] == (pytest.approx(100 * sum(held) / len(held)) if held else None)
+        assert listed["coverage"] == (pytest.approx(sum(held) / len(held)) if held else None)
     assert any(listed["coverage"] for listed in got["rounds"])
     assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
     assert {point["options"] for point in got["speed"]} >= {5}
     assert got["saving"] == pytest.approx(measures.read(app.campaign.folder.path).saving)
+    rates = [listed[name] for listed in got["rounds"] for name in OF_ROUND if listed[name] is not None]
+    assert rates
+    assert all(0 <= rate <= 1 for rate in rates)
+    described = app.sign_in("olga").get("/api/openapi.json")["paths"]["/api/dashboard"]["get"]["description"]
+    assert "Rates are shares from 0 to 1" in described
 
 
 def test_a_program_does_what_its_person_may(app: Served, ana: Person) -> None:

@@ -22,7 +22,7 @@ PARTS = {  # what a campaign calls on each of its parts, and an example of one
     "model": (("prepare", "fit", "predict", "predict_test", "save", "load"), "Scikit(estimator)"),
     "query": (("calibrate", "restored", "state", "price", "plan", "n_cal", "cost"), "CandidateSet()"),
     "acquisition": (("select", "needs"), "Entropy()"),
-    "stop": (("reason",), "Stopping(accuracy=90)"),
+    "stop": (("reason",), "Stopping(accuracy=0.9)"),
     "schedule": (("first_batch", "batch", "most", "rounds"), "Doubling(first=20, most=500)"),
 }
 # whole numbers and their least; they stand in every campaign.toml, at their defaults too

@@ -145,7 +145,7 @@ class View(Reader):
             labelled=len(labels),
             asked=len(self.asked_items(row.number)),
             cost=cost,
-            relative_cost=100 * cost / (self.n_items() * item_cost),
+            relative_cost=cost / (self.n_items() * item_cost),
             conventional_cost=n_conventional * item_cost,
             holdout_cost=math.fsum(line.cost for line in paid if line.purpose == "holdout"),
             alpha=row.alpha,

@@ -7,7 +7,7 @@ have colours that nothing else has, so that a page can give them its own in dark
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,6 +17,7 @@ import vl_convert
 
 from shortlist.experiments.method_names import part_label
 from shortlist.experiments.tables import Groups, number, unit_word
+from shortlist.rates import in_percent
 from shortlist.system.files import replacing, write_text
 from shortlist.types import Round, ShortlistError
 
@@ -75,9 +76,9 @@ MEASURES = tuple(measure.name for measure in fields(Round) if measure.name not i
 
 
 def by_round(groups: Groups) -> pl.DataFrame:
-    """Method, round, how many seeds have finished it, and of every measure the mean and `_std`."""
+    """Method, round, how many seeds have finished it, and of every measure the mean and `_std`; rates in percent."""
     rows = [
-        {"method": method, "query": record.config["query"]["name"], "round": round.number, **asdict(round)}
+        {"method": method, "query": record.config["query"]["name"], "round": round.number, **in_percent(round)}
         for method, records in groups.items()
         for record in records
         for round in record.rounds

@@ -21,6 +21,7 @@ from shortlist.experiments import figures
 from shortlist.experiments.result_files import Row
 from shortlist.experiments.tables import Spread, number
 from shortlist.measures import saved
+from shortlist.rates import percent
 from shortlist.system.files import write_text
 from shortlist.types import ShortlistError
 
@@ -250,8 +251,8 @@ def _seeds(rows: Sequence[Row]) -> str:
     return str(len({row["seed"] for row in rows})) if rows else NOT_RUN
 
 
-def _saving(row: Row) -> float | None:
-    return saved(row["cost"], row["conventional_cost"])
+def _saving(row: Row) -> float | None:  # %
+    return percent(saved(row["cost"], row["conventional_cost"]))
 
 
 def _points_saved(row: Row) -> float | None:

@@ -19,6 +19,7 @@ from zlib import crc32
 
 import shortlist
 from shortlist import measures
+from shortlist.rates import percent
 from shortlist.recipes.recipe import Job
 from shortlist.system.files import write_text
 from shortlist.types import Dataset, Ints, ShortlistError
@@ -141,10 +142,11 @@ def note_truth(folder: Path, dataset: Dataset, answers: Ints) -> None:
     if (answers == dataset.labels).all():
         return
     truth = {key: dataset.classes[label] for key, label in zip(dataset.keys, dataset.labels.tolist(), strict=True)}
-    write_text(folder / TRUTH, json.dumps(measures.coverages(folder, truth)) + "\n")
+    held = {number: percent(share) for number, share in measures.coverages(folder, truth).items()}
+    write_text(folder / TRUTH, json.dumps(held) + "\n")
 
 
 def true_coverage(folder: Path) -> dict[int, float]:
-    """In %, by round; empty where every answer was the true class."""
+    """In %, as the file has it, by round; empty where every answer was the true class."""
     path = folder / TRUTH
     return {int(round): share for round, share in json.loads(path.read_text("utf-8")).items()} if path.exists() else {}

@@ -30,6 +30,7 @@ from shortlist.experiments.tables import (
     unit_word,
 )
 from shortlist.measures import Record
+from shortlist.rates import percent
 from shortlist.system.files import write_text
 from shortlist.types import Round, ShortlistError
 
@@ -116,8 +117,8 @@ def headline(groups: Groups, rows: Sequence[Summary], best: Summary | None) -> H
     other = rival(rows, best)
     if other and other.method != best.method:
         lead += (
-            f" Its {number(other.accuracy)}% accuracy came at {amount(other.cost, best.unit)}; the cheapest way to as "
-            f"much with all classes at once, with the items of {other.method}, comes to "
+            f" Its {number(percent(other.accuracy))}% accuracy came at {amount(other.cost, best.unit)}; the cheapest "
+            f"way to as much with all classes at once, with the items of {other.method}, comes to "
             f"{amount(other.conventional_cost, best.unit)}."
         )
     return together(title, el("p", lead, class_="lead"), bars(best), facts(groups, best))
@@ -156,8 +157,8 @@ def facts(groups: Groups, best: Summary) -> Html:
     classes = len(groups[best.method][0].classes)
     measured = {
         "Labels": number(best.labelled.mean, 0),
-        "Accuracy": "not measured" if best.accuracy.mean is None else f"{best.accuracy.written()}%",
-        "Relative cost": f"{best.relative_cost.written()}%",
+        "Accuracy": "not measured" if best.accuracy.mean is None else f"{best.accuracy.percent.written()}%",
+        "Relative cost": f"{best.relative_cost.percent.written()}%",
         "Accuracy per cost": number(best.accuracy_per_cost.mean, 2),
         f"Mean list, of {classes:,} classes": number(best.set_size.mean),
     }
@@ -261,12 +262,12 @@ def method_table(rows: Sequence[Summary], best: Summary | None) -> Html:
         "Seeds": lambda s: str(s.seeds) if s.seeds == s.started else f"{s.seeds} of {s.started}",
         "Rounds": lambda s: str(s.rounds),
         "Labels": lambda s: number(s.labelled.mean, 0),
-        "Accuracy, %": lambda s: s.accuracy.written(),
-        "Macro-F1, %": lambda s: s.macro_f1.written(),
+        "Accuracy, %": lambda s: s.accuracy.percent.written(),
+        "Macro-F1, %": lambda s: s.macro_f1.percent.written(),
         f"Paid, {unit}": lambda s: number(s.cost.mean, 0),
-        "Relative cost, %": lambda s: s.relative_cost.written(),
+        "Relative cost, %": lambda s: s.relative_cost.percent.written(),
         "Accuracy per cost": lambda s: number(s.accuracy_per_cost.mean, 2),
-        "Saving, %": lambda s: s.saving.written(),
+        "Saving, %": lambda s: s.saving.percent.written(),
         "Mean set size": lambda s: number(s.set_size.mean),
         "Time": lambda s: duration(s.seconds.mean),
     }
@@ -290,15 +291,15 @@ def rounds_of(method: str, records: Sequence[Record]) -> Html:
         "Asked": _mean("asked", 0),
         f"Paid, {unit}": _mean("cost", 0),
         f"Conventionally, {unit}": _mean("conventional_cost", 0),
-        "Saving, %": lambda seeds: number(Spread.of(map(measures.saving, seeds)).mean),
-        "Relative cost, %": _mean("relative_cost"),
+        "Saving, %": lambda seeds: number(Spread.of(map(measures.saving, seeds)).percent.mean),
+        "Relative cost, %": _percent("relative_cost"),
         "Accuracy, %": _measured,
-        "Macro-F1, %": _mean("macro_f1"),
+        "Macro-F1, %": _percent("macro_f1"),
         "α": _mean("alpha", 3),
         "Threshold": _mean("threshold", 4),
         "Set size": _mean("mean_set_size", 2),
         "Short lists": _mean("lists", 0),
-        "of them held, %": _mean("coverage"),
+        "of them held, %": _percent("coverage"),
         "All classes": _mean("full", 0),
         "Time": lambda seeds: duration(Spread.of(r.seconds for r in seeds).mean),
     }
@@ -312,13 +313,18 @@ def _mean(measure: str, digits: int = 1) -> Callable[[Sequence[Round]], str]:
     return lambda seeds: number(Spread.of(getattr(r, measure) for r in seeds).mean, digits)
 
 
+def _percent(measure: str) -> Callable[[Sequence[Round]], str]:
+    return lambda seeds: number(Spread.of(getattr(r, measure) for r in seeds).percent.mean)
+
+
 def _measured(seeds: Sequence[Round]) -> str:
     """Accuracy with its spread over seeds, or with its Wilson interval where there is one seed."""
-    spread = Spread.of(r.accuracy for r in seeds)
+    spread = Spread.of(r.accuracy for r in seeds).percent
     interval = seeds[0].interval
     if len(seeds) > 1 or spread.mean is None or interval is None:
         return spread.written()
-    return f"{spread.written()} ({number(interval[0])}–{number(interval[1])})"
+    low, high = (number(percent(end)) for end in interval)
+    return f"{spread.written()} ({low}–{high})"
 
 
 def ledger_table(groups: Groups) -> Html:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,6 +19,7 @@ from shortlist import measures
 from shortlist.experiments.method_names import asked_for, part_label
 from shortlist.experiments.provenance import Origin, read_origin, true_coverage
 from shortlist.measures import Record
+from shortlist.rates import in_percent, percent
 from shortlist.system.files import replacing
 from shortlist.types import Round, ShortlistError
 
@@ -29,7 +29,8 @@ NAMED = ("recipe", "variant", "query", "acquisition")
 CAMPAIGN = (*NAMED, "seed")  # what tells one campaign from another
 # conventional: of the same items, asked with all classes at once
 COSTS = ("cost", "conventional_cost", "relative_cost", "conventional_relative_cost", "accuracy_per_cost")
-# lists: those outside D_cal that were short of all classes; coverage: % of them that held what was answered;
+# Accuracy, macro-F1, relative costs and coverages are in percent, in files of every version; alpha is a share.
+# lists: those outside D_cal that were short of all classes; coverage: of them, how many held what was answered;
 # true_coverage: the true class, where that is known to be another; full: items asked with all classes.
 # Rows without `lists` are of earlier versions, whose coverage counts full lists as holding the answer.
 LISTS = ("alpha", "threshold", "mean_set_size", "coverage", "true_coverage", "lists", "full")
@@ -76,11 +77,11 @@ def _named(record: Record, origin: Origin | None) -> Row:
 
 
 def _measured(round: Round) -> Row:
-    whole = round.cost and round.relative_cost / round.cost  # % for one unit of cost
+    whole = round.cost and round.relative_cost / round.cost  # for one unit of cost
     return {
-        **{name: value for name, value in asdict(round).items() if name in SCHEMA.names},
+        **{name: value for name, value in in_percent(round).items() if name in SCHEMA.names},
         "round": round.number,
-        "conventional_relative_cost": round.conventional_cost * whole if whole else None,
+        "conventional_relative_cost": percent(round.conventional_cost * whole) if whole else None,
         "accuracy_per_cost": measures.accuracy_per_cost(round),
     }
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from shortlist.experiments.method_names import by_subject, grouped
 from shortlist.measures import Record, accuracy_per_cost, saved, saving
+from shortlist.rates import percent
 from shortlist.types import Round
 
 if TYPE_CHECKING:
@@ -86,6 +87,15 @@ class Spread:
             return cls(None)
         return cls(statistics.fmean(known), statistics.stdev(known) if len(known) > 1 else None)
 
+    @property
+    def percent(self) -> Spread:
+        """Of a share, in percent.
+
+        >>> Spread(0.07, 0.001).percent
+        Spread(mean=7.0, std=0.1)
+        """
+        return Spread(percent(self.mean), percent(self.std))
+
     def written(self, digits: int = 1, between: str = " ± ") -> str:
         """
         >>> Spread(96.24, 0.31).written(), Spread(96.24).written(), Spread(None).written()
@@ -103,7 +113,7 @@ class Point(NamedTuple):
 
     cost: float
     conventional_cost: float
-    accuracy: float  # %
+    accuracy: float
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ class Summary:
     curve: tuple[Point, ...]
 
     def accuracy_at(self, cost: float) -> float | None:
-        """% once so much was paid, between rounds by a straight line; that of the last round when all is paid."""
+        """Once so much was paid, between rounds by a straight line; that of the last round when all is paid."""
         reached = None
         for before, after in pairwise((*self.curve[:1], *self.curve)):
             if after.cost > cost:
@@ -141,7 +151,7 @@ class Summary:
         return reached
 
     def price_of(self, accuracy: float, field: Literal["cost", "conventional_cost"] = "cost") -> float | None:
-        """What had been paid when so many % were first reached, or had all been asked conventionally; None: never."""
+        """What had been paid when it was first as accurate, or had all been asked conventionally; None: never."""
         for before, after in pairwise((*self.curve[:1], *self.curve)):
             if after.accuracy >= accuracy:
                 low, high = getattr(before, field), getattr(after, field)
@@ -237,7 +247,7 @@ def _paid(row: Summary) -> float:
 class Rival(NamedTuple):
     """The cheapest way to as much accuracy with all classes shown at once."""
 
-    accuracy: float  # %, of the best method when it had paid as much as the cheapest of those that came as far
+    accuracy: float  # of the best method when it had paid as much as the cheapest of those that came as far
     cost: float  # that the best method had paid for it
     conventional_cost: float
     method: str  # whose items these are
@@ -270,12 +280,12 @@ def money(rows: Sequence[Summary], best: Summary | None) -> Money:
         paid = amount(most.cost.mean, most.unit)
         return Money(f"{number(most.labelled.mean, 0)} labels for {paid}, asked conventionally")
     other = rival(rows, best)
-    same = "Same labels, " if other is None else f"{number(other.accuracy)}% accuracy, "
+    same = "Same labels, " if other is None else f"{number(percent(other.accuracy))}% accuracy, "
     share = best.saving.mean if other is None else saved(other.cost, other.conventional_cost)
-    if share is None or abs(share) < 0.5:
+    if share is None or abs(share) < 0.005:
         return Money(same, "same price", " as asking conventionally")
     word = "cheaper" if share > 0 else "dearer"
-    return Money(same, f"{number(abs(share), 0)}% {word}", " than asking conventionally")
+    return Money(same, f"{number(percent(abs(share)), 0)}% {word}", " than asking conventionally")
 
 
 # --- how far a campaign is -------------------------------------------------------------------------------------
@@ -311,11 +321,11 @@ def unfinished(groups: Groups) -> list[str]:
 
 COLUMNS: dict[str, Callable[[Summary], str]] = {  # narrow enough together for 80 characters
     "Labels": lambda s: number(s.labelled.mean, 0),
-    "Accuracy\n%": lambda s: s.accuracy.written(between="±"),
-    "Macro-F1\n%": lambda s: s.macro_f1.written(between="±"),
-    "Relative\ncost %": lambda s: s.relative_cost.written(between="±"),
+    "Accuracy\n%": lambda s: s.accuracy.percent.written(between="±"),
+    "Macro-F1\n%": lambda s: s.macro_f1.percent.written(between="±"),
+    "Relative\ncost %": lambda s: s.relative_cost.percent.written(between="±"),
     "Accuracy\nper cost": lambda s: number(s.accuracy_per_cost.mean, 2),
-    "Saving": lambda s: MISSING if s.saving.mean is None else f"{number(s.saving.mean)}%",
+    "Saving": lambda s: MISSING if s.saving.mean is None else f"{number(percent(s.saving.mean))}%",
     "Set\nsize": lambda s: number(s.set_size.mean),
     "Time": lambda s: duration(s.seconds.mean),
 }

@@ -232,7 +232,8 @@ def _record(at: str, kind: type[Made], table: dict[str, Any]) -> Made:
     known = [*signature(kind).parameters]
     if unknown := [name for name in table if name not in known]:
         raise ShortlistError(f"{at}.{unknown[0]}: no such setting; there are {', '.join(known)}")
-    return kind(**{name: setting_of(kind, at, name, value, f"{at}.{name}") for name, value in table.items()})
+    made: Callable[..., Made] = getattr(kind, "written", kind)  # where a file has other units than Python
+    return made(**{name: setting_of(kind, at, name, value, f"{at}.{name}") for name, value in table.items()})
 
 
 # --- the campaign in a folder, which people answer --------------------------------------------------------------

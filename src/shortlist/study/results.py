@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.costs import Seconds
+from shortlist.rates import percent
 from shortlist.study.store import Session, StudyStore
 
 GUESSING = 0.01
@@ -39,15 +40,15 @@ class Group:
     total: float  # seconds for all items
     total_sd: float | None
     per_question: float
-    accuracy: float  # %
+    accuracy: float
     accuracy_sd: float | None
 
 
 PAPER = (  # 20 images; printed seconds per query disagree with total / 20, which is what stands here
-    Group(4, 10, 69.4, 13.8, 69.4 / 20, 100.0, 0.0),
-    Group(8, 10, 91.5, 27.3, 91.5 / 20, 98.5, 3.2),
-    Group(16, 10, 116.9, 29.6, 116.9 / 20, 99.5, 1.5),
-    Group(32, 10, 166.9, 30.8, 166.9 / 20, 95.5, 5.2),
+    Group(4, 10, 69.4, 13.8, 69.4 / 20, 1.0, 0.0),
+    Group(8, 10, 91.5, 27.3, 91.5 / 20, 0.985, 0.032),
+    Group(16, 10, 116.9, 29.6, 116.9 / 20, 0.995, 0.015),
+    Group(32, 10, 166.9, 30.8, 166.9 / 20, 0.955, 0.052),
 )
 
 
@@ -127,7 +128,7 @@ def _group(options: int, sessions: Sequence[Session]) -> Group:
         total=statistics.fmean(totals),
         total_sd=_spread(totals),
         per_question=sum(totals) / answers,
-        accuracy=100 * sum(s.correct for s in sessions) / answers,
+        accuracy=sum(s.correct for s in sessions) / answers,
         accuracy_sd=_spread(accuracies),
     )
 
@@ -238,7 +239,8 @@ def written(value: float | None, digits: int = 1, spread: float | None = None) -
 
 
 def cells(group: Group) -> tuple[str, ...]:
-    total, right = written(group.total, spread=group.total_sd), written(group.accuracy, spread=group.accuracy_sd)
+    total = written(group.total, spread=group.total_sd)
+    right = written(percent(group.accuracy), spread=percent(group.accuracy_sd))
     return str(group.options), str(group.people), total, written(group.per_question, 2), right
 
 

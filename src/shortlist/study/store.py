@@ -122,7 +122,7 @@ class Session:
 
     @property
     def accuracy(self) -> float:
-        return 100 * self.correct / len(self.seconds)
+        return self.correct / len(self.seconds)
 
 
 class StudyStore:

@@ -15,7 +15,7 @@ from shortlist.types import Labelled, Round, ShortlistError
 from tests.campaign.toys import Fixed, campaign, data, learning, run, snapshot
 
 DATA = data(60)
-BLANK = Round(1, 8, 8, 10.0, 5.0, 10.0, 0.0, 50.0, None, None, None, None, None, None, 0.0)
+BLANK = Round(1, 8, 8, 10.0, 0.05, 10.0, 0.0, 0.5, None, None, None, None, None, None, 0.0)
 
 
 def ending(folder: Path, **settings: Any) -> tuple[list[Round], str | None]:
@@ -91,36 +91,63 @@ def test_what_is_left_is_not_spent_on_rounds_of_a_few_items(tmp_path: Path) -> N
     assert stop.reason([replace(BLANK, cost=50 - 0.5 * one)], batch_cost=8 * one) is None
 
 
-def test_a_rate_is_not_taken_for_percent() -> None:
-    with pytest.raises(ShortlistError, match=r"stop: accuracy is in percent; 0\.9 would be reached at once"):
-        Stopping(accuracy=0.9)
+def test_a_share_is_not_taken_for_percent_nor_percent_for_a_share() -> None:
+    with pytest.raises(ShortlistError, match=r"stop: an accuracy of 9000% is never reached; in Python it is a share"):
+        Stopping(accuracy=90)
+    with pytest.raises(ShortlistError, match=r"stop: tolerance is a share, 0\.001 for a tenth of a point; got 1"):
+        Stopping(flat=3, tolerance=1)
+    with pytest.raises(ShortlistError, match=r"stop: accuracy is in percent here; 0\.9 would be reached at once"):
+        Stopping.written(accuracy=0.9)
+
+
+def test_files_have_percent() -> None:
+    """As they always had: folders of earlier versions go on with what they were asked for."""
+    assert Stopping.written(rounds=4, tolerance=0.1) == Stopping(rounds=4)
+    written = {"accuracy": 57.3, "flat": 2, "tolerance": 0.5}
+    stop = Stopping.written(**written)
+    assert [stop.accuracy, stop.flat, stop.tolerance] == pytest.approx([0.573, 2, 0.005])
+    assert {name: value for name, value in stop.spec().items() if value is not None} == written
+
+
+@pytest.mark.parametrize("n", [40, 300, 1000])
+def test_what_is_reached_exactly_is_reached_however_it_is_rounded(n: int) -> None:
+    """100 · k/n, k/n and what a person has typed are three numbers for a computer, and one for the person."""
+    for k in range(n // 100 + 1, n):
+        written = Stopping.written(accuracy=round(100 * k / n, 10))
+        for found in (k / n, 100 * k / n / 100):
+            assert written.reason([replace(BLANK, accuracy=found)]) is not None, k
+            assert written.reason([replace(BLANK, accuracy=found - 1e-6)]) is None, k
+        flat = Stopping(flat=1, tolerance=1 / n)
+        risen = [replace(BLANK, accuracy=a) for a in ((k - 1) / n, k / n, (k + 1) / n + 1e-6)]
+        assert flat.reason(risen[:2]) == "accuracy has been flat for 1 rounds", k
+        assert flat.reason(risen) is None, k
 
 
 def test_by_accuracy(tmp_path: Path) -> None:
-    rounds, why = ending(tmp_path, rounds=None, model=improving(5, 12, 16, 20), stop=Stopping(accuracy=60))
-    assert [r.accuracy for r in rounds] == [25, 60]
+    rounds, why = ending(tmp_path, rounds=None, model=improving(5, 12, 16, 20), stop=Stopping(accuracy=0.6))
+    assert [r.accuracy for r in rounds] == [0.25, 0.6]
     assert why == "accuracy 60.00% has reached 60%"
 
 
 def test_by_accuracy_gone_flat(tmp_path: Path) -> None:
     model = improving(5, 12, 16, 16, 15, 20, 20)
     rounds, why = ending(tmp_path, rounds=None, model=model, stop=Stopping(flat=2))
-    assert [r.accuracy for r in rounds] == [25, 60, 80, 80, 75]
+    assert [r.accuracy for r in rounds] == [0.25, 0.6, 0.8, 0.8, 0.75]
     assert why == "accuracy has been flat for 2 rounds"
 
 
 def test_flat_allows_for_a_tolerance() -> None:
-    finished = [replace(BLANK, accuracy=a) for a in (50.0, 50.5, 50.9)]
-    assert Stopping(flat=2, tolerance=1.0).reason(finished) == "accuracy has been flat for 2 rounds"
-    assert Stopping(flat=2, tolerance=0.5).reason(finished) is None
-    assert Stopping(flat=3, tolerance=1.0).reason(finished) is None
+    finished = [replace(BLANK, accuracy=a) for a in (0.5, 0.505, 0.509)]
+    assert Stopping(flat=2, tolerance=0.01).reason(finished) == "accuracy has been flat for 2 rounds"
+    assert Stopping(flat=2, tolerance=0.005).reason(finished) is None
+    assert Stopping(flat=3, tolerance=0.01).reason(finished) is None
 
 
 def test_nothing_set_never_stops() -> None:
     assert Stopping().reason([BLANK]) is None
 
 
-@pytest.mark.parametrize("stop", [{"accuracy": 90.0}, {"flat": 2}])
+@pytest.mark.parametrize("stop", [{"accuracy": 0.9}, {"flat": 2}])
 def test_on_an_accuracy_that_nobody_knows_is_refused_at_start(tmp_path: Path, stop: dict[str, Any]) -> None:
     with pytest.raises(ShortlistError, match=r"stop: accuracy is not known .*set holdout"):
         campaign(tmp_path / "run", data(test=0), stop=Stopping(**stop))

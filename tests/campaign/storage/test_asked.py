@@ -70,7 +70,7 @@ def test_a_conventional_campaign_is_charged_for_candidate_sets_as_their_own_camp
 def test_the_other_way_round(folder: Path) -> None:
     rounds = measures.recharge(folder, Conventional())
     assert rounds[-1].cost == pytest.approx(55 * math.log2(5))
-    assert rounds[-1].relative_cost == pytest.approx(100 * 55 / 60)
+    assert rounds[-1].relative_cost == pytest.approx(55 / 60)
     assert (rounds[-1].lists, rounds[-1].coverage) == (0, None)
 
 
@@ -88,7 +88,7 @@ def test_the_oracle_both_ways(folder: Path) -> None:
     assert authors[-1].cost == pytest.approx(first + sum(math.log2(r) for r in ranks))
     own_design = measures.recharge(folder, QUERY)[-1].cost
     assert authors[-1].cost < with_none[-1].cost < own_design
-    assert {r.coverage for r in with_none[1:] if r.lists} == {100.0}
+    assert {r.coverage for r in with_none[1:] if r.lists} == {1.0}
 
 
 def test_another_cost_model(folder: Path) -> None:

@@ -1,18 +1,24 @@
 from __future__ import annotations
 
 import gc
+import json
 import multiprocessing
 import sqlite3
 import threading
 import time
+from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from shortlist import measures
 from shortlist.campaign.storage.store import Store
+from shortlist.rates import OF_ROUND
 from shortlist.types import ShortlistError
 from tests.campaign.toys import answers, campaign, data, run, work
+
+DATA = data()
 
 
 def small(folder: Path) -> Store:
@@ -53,6 +59,25 @@ def test_numbers_come_back_bit_for_bit(tmp_path: Path) -> None:
         (row,) = store.rounds()
         assert (row.alpha, row.threshold) == (0.1 + 0.2, 1 / 3)
         assert row.query == {"alpha": 0.1 + 0.2, "threshold": 1 / 3, "cuts": [1, [2.5]]}
+
+
+def test_rounds_of_earlier_versions_are_read_as_shares(tmp_path: Path) -> None:
+    """They have percent, and no word of it; others in the same database, finished since, have shares."""
+    rounds = run(tmp_path, DATA, holdout=5)
+    earlier = {name: 100 * value for name, value in asdict(rounds[1]).items() if name in OF_ROUND and value is not None}
+    earlier["interval"] = [100 * end for end in rounds[1].interval or ()]
+    assert earlier.keys() == {*OF_ROUND, "interval"}
+    with closing(sqlite3.connect(tmp_path / "campaign.db")) as c, c:
+        (kept,) = c.execute("SELECT result FROM rounds WHERE number = 2").fetchone()
+        assert not json.loads(kept).pop("percent")
+        old = {name: value for name, value in json.loads(kept).items() if name != "percent"} | earlier
+        c.execute("UPDATE rounds SET result = ? WHERE number = 2", [json.dumps(old)])
+    before = (tmp_path / "campaign.db").read_bytes()
+    found = measures.read(tmp_path).rounds
+    assert [found[0], *found[2:]] == [rounds[0], *rounds[2:]]
+    assert asdict(replace(found[1], interval=None)) == pytest.approx(asdict(replace(rounds[1], interval=None)))
+    assert found[1].interval == pytest.approx(rounds[1].interval)
+    assert (tmp_path / "campaign.db").read_bytes() == before
 
 
 def test_read_only_never_writes(tmp_path: Path) -> None:

@@ -68,4 +68,4 @@ def test_a_campaign_on_two_devices(group: DataParallelTrainer, tmp_path: Path) -
     model.close()
     assert [r.number for r in rounds] == [1, 2]
     assert rounds[-1].accuracy is not None
-    assert rounds[-1].accuracy > 50
+    assert rounds[-1].accuracy > 0.5

@@ -43,7 +43,11 @@ def test_the_strip_sums_up(busy: Site, visit: Visit) -> None:
     page = open_dashboard(visit, busy)
     status, data = page.request.get("/api/status").json(), page.request.get("/api/dashboard").json()
     assert page.inner_text("#tile-answers") == str(status["done"])
-    assert page.inner_text("#tile-accuracy") == f"{data['rounds'][-1]['accuracy']:.1f} %"
+    assert page.inner_text("#tile-accuracy") == f"{100 * data['rounds'][-1]['accuracy']:.1f} %"
+    low, high = data["rounds"][-1]["interval"]
+    assert page.inner_text("#tile-accuracy-more") == f"95 % interval {100 * low:.1f}–{100 * high:.1f}"
+    assert page.inner_text("#chart-accuracy .chart-note").startswith(page.inner_text("#tile-accuracy"))
+    assert page.inner_text("#chart-cost .chart-note").startswith(f"{100 * data['saving']:.1f} % saved")
     assert page.inner_text("#tile-round") == str(status["round"])
     assert page.inner_text("#doing").startswith("Round 5")
     done = (

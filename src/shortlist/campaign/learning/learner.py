@@ -241,19 +241,14 @@ def evaluate(predicted: Ints, truth: Ints) -> dict[str, Any]:
     """Predicted classes beside the truth, as fields of a `Round`.
 
     >>> evaluate(np.array([0, 1, 1, 1]), np.array([0, 0, 1, 1]))["accuracy"]
-    75.0
+    0.75
     """
     correct = truth[predicted == truth]
-    low, high = wilson(len(correct), len(truth))
     n = int(max(predicted.max(), truth.max())) + 1
     said, is_, both = (np.bincount(classes, minlength=n) for classes in (predicted, truth, correct))
     occurs = said + is_ > 0
     macro_f1 = float((2 * both[occurs] / (said + is_)[occurs]).mean())
-    return {
-        "accuracy": 100 * len(correct) / len(truth),
-        "interval": (100 * low, 100 * high),
-        "macro_f1": 100 * macro_f1,
-    }
+    return {"accuracy": len(correct) / len(truth), "interval": wilson(len(correct), len(truth)), "macro_f1": macro_f1}
 
 
 def wilson(correct: int, n: int, z: float = 1.959964) -> tuple[float, float]:

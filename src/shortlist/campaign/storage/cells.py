@@ -132,7 +132,7 @@ def _json(fits: Fits) -> Fits:
 
 def _is_result(result: Any) -> bool:
     try:
-        Round(**result)
+        Round(**{name: value for name, value in {**result}.items() if name != "percent"})
     except TypeError:
         return False
     return all(isinstance(value, int | float | list | None) for value in result.values())

@@ -35,7 +35,7 @@ rounds = sa.Table(
     sa.Column("alpha", sa.Float),  # what the rest of the round is asked with; until calibrated, the round before's
     sa.Column("threshold", sa.Float),
     sa.Column("trained_through", sa.Integer),  # the last answer the round's model has learnt from
-    sa.Column("result", sa.JSON(none_as_null=True)),  # types.Round
+    sa.Column("result", sa.JSON(none_as_null=True)),  # types.Round, and "percent": false, or it has percent
 )
 questions = sa.Table(
     "questions",

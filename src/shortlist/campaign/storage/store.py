@@ -35,6 +35,7 @@ from shortlist.campaign.storage.schema import (
     rounds,
     tables,
 )
+from shortlist.rates import in_shares
 from shortlist.types import NONE, Answer, AnswerKind, Purpose, Round, ShortlistError, Stages
 
 KIND = Kind("campaign", tables, SCHEMA_VERSION, LATER)
@@ -227,7 +228,7 @@ class Reader:
         outside = (questions.c.round == round, questions.c.purpose != "calibration")
         chosen = sa.select(sa.func.avg(questions.c.size), *counted).join_from(answers, questions)
         ((size, n, n_held, full),) = self._rows(chosen.where(*outside, answers.c.kind.in_(["label", "none"]), _LIVE))
-        return {"mean_set_size": size, "lists": n, "coverage": 100 * n_held / n if n else None, "full": full}
+        return {"mean_set_size": size, "lists": n, "coverage": n_held / n if n else None, "full": full}
 
     def events(self) -> list[tuple[int, str, str]]:
         chosen = sa.select(events.c.round, events.c.step, events.c.detail).order_by(events.c.id)
@@ -323,8 +324,10 @@ def _round_row(row: Any, query: str | None) -> RoundRow:
 def _round(kept: dict[str, Any] | None) -> Round | None:
     if kept is None:
         return None
-    interval = kept["interval"]
-    return Round(**{**kept, "interval": None if interval is None else tuple(interval)})
+    is_percent = kept.pop("percent", True)  # earlier versions wrote rates in percent, and not that they did
+    values = in_shares(kept) if is_percent else kept
+    interval = values["interval"]
+    return Round(**{**values, "interval": None if interval is None else tuple(interval)})
 
 
 # --- writing ---------------------------------------------------------------------------------------------------
@@ -375,7 +378,7 @@ class Writer:
 
     def set_round(self, number: int, **values: Any) -> None:
         if isinstance(values.get("result"), Round):
-            values["result"] = asdict(values["result"])
+            values["result"] = {**asdict(values["result"]), "percent": False}
         self.c.execute(rounds.update().where(rounds.c.number == number).values(**values))
 
     def ask(self, rows: Iterable[dict[str, Any]]) -> None:

@@ -198,7 +198,11 @@ def aside(request: Request, person: Owner) -> dict[str, Any]:
 
 @router.get("/dashboard", tags=["owner"])
 def numbers(request: Request, owner: Owner) -> dict[str, Any]:
-    """Cost, accuracy, lists and speed, round by round."""
+    """Cost, accuracy, lists and speed, round by round.
+
+    Rates are shares from 0 to 1: `accuracy`, the ends of its 95 % `interval`, `macro_f1`, `coverage`, `alpha`, `saving`
+    (below 0 where lists came dearer) and `relative_cost`. Costs are in `unit`, times in seconds.
+    """
     service = service_of(request)
     return cached(request, "dashboard").get(lambda: dashboard(service.campaign, service.times))
 

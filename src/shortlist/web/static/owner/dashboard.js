@@ -73,8 +73,8 @@ function strip(data, status) {
   tile("answers", count(status.done), `${count(status.items_done)} of ${plural(status.items, "item")} done, ${count(status.items - status.items_done)} left`);
   tile("cost", `${amount(status.cost)} ${data.unit}`, `all classes every time: ${amount(whole)}`);
   const saves = status.saved > 0;
-  tile("saved", saves ? figures.percent((100 * status.saved) / whole) : "–", saves ? `about ${minutes(status.saved_minutes)} of work` : "nothing yet");
-  tile("accuracy", measured ? figures.percent(measured.accuracy) : "–", measured?.interval ? `95 % interval ${measured.interval.map((x) => x.toFixed(1)).join("–")}` : "not measured yet");
+  tile("saved", saves ? figures.percent(status.saved / whole) : "–", saves ? `about ${minutes(status.saved_minutes)} of work` : "nothing yet");
+  tile("accuracy", measured ? figures.percent(measured.accuracy) : "–", measured?.interval ? `95 % interval ${measured.interval.map(figures.percentage).join("–")}` : "not measured yet");
   const busy = status.people ? `, ${plural(status.people, "person", "people")} at work` : "";
   tile("round", String(status.round), `${plural(status.left, "question")} open${busy}`);
 }

@@ -10,8 +10,10 @@ const hundredths = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const tenths = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const thousandths = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
-export const percent = (x) => `${tenths.format(x)} %`;
-const axisPercent = (x, exact) => (exact ? percent(x) : `${amount(x)}%`);
+/** A share in percent. */
+export const percent = (x) => `${percentage(x)} %`;
+export const percentage = (x) => tenths.format(100 * x);
+const axisPercent = (x, exact) => (exact ? percent(x) : `${amount(100 * x)}%`);
 const seconds = (x, exact) => (exact ? `${hundredths.format(x)} s` : hundredths.format(x));
 const plain = (x, exact) => (exact ? amount(x) : compact(x));
 
@@ -55,7 +57,7 @@ export function accuracy(data) {
     about: end ? `${percent(end.accuracy)} after round ${end.number}.` : "",
     empty: known.length || !data.rounds.length ? "It is measured when the first round is complete." : "There is neither a test split nor a holdout to measure it on.",
     x: rounds,
-    y: { name: "of items told right", format: axisPercent, least: 0, most: 100 },
+    y: { name: "of items told right", format: axisPercent, least: 0, most: 1 },
     series: [{ name: "Accuracy (95 % interval)", tone: 1, band: true, points }],
   };
 }
@@ -82,7 +84,7 @@ export function coverage(data) {
     about: end ? `${percent(end.y)} in round ${end.x}.` : "",
     empty: noLists(data),
     x: rounds,
-    y: { name: "of lists", format: axisPercent, least: 0, most: 100 },
+    y: { name: "of lists", format: axisPercent, least: 0, most: 1 },
     series: [held],
   };
 }

@@ -15,7 +15,7 @@ function figureOf({ people, means, paper, fit }) {
   const points = (leftOut) =>
     people
       .filter((person) => person.left_out === leftOut)
-      .map(({ x, y, person, right }) => ({ x, y, title: `person ${person}: ${seconds(y, true)} a question, ${right.toFixed(0)}% right` }));
+      .map(({ x, y, person, right }) => ({ x, y, title: `person ${person}: ${seconds(y, true)} a question, ${(100 * right).toFixed(0)}% right` }));
   const out = points(true);
   return {
     about: "The numbers stand in the table below.",
