@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from shortlist.models.encoders import Features, Loaded, Pooling
 from shortlist.models.encoders.encoder import encoded
-from shortlist.models.encoders.packages import check, known, load
+from shortlist.models.encoders.packages import check, known, load, refuse_kind
 from shortlist.models.linear_probe import LinearProbe
 from shortlist.models.model import check_settings, is_same
 from shortlist.models.torch_runtime import chosen
@@ -87,6 +87,10 @@ class Hub:
     def check(self) -> None:
         """Refuses an encoder that cannot be found, long before `prepare` would load its weights."""
         check(self.encoder)
+
+    def check_dataset(self, dataset: Dataset, n: int) -> None:
+        """Refuse a dataset that the encoder cannot read, before anybody is asked."""
+        refuse_kind(self.encoder, dataset.kind)
 
     def prepare(self, dataset: Dataset) -> None:
         """The dataset read by the encoder. One that was read last stays, and what was learnt from it goes."""

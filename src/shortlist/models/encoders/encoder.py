@@ -11,7 +11,7 @@ import numpy as np
 
 from shortlist.models.encoders import Features, Loaded
 from shortlist.models.encoders.features_cache import cached, dataset_digest
-from shortlist.models.encoders.packages import PREFIX, check, known, load, of_kind, refuse_missing
+from shortlist.models.encoders.packages import PREFIX, check, known, load, of_kind, refuse_kind, refuse_missing
 from shortlist.models.model import check_settings, is_same
 from shortlist.system.extras import require
 from shortlist.types import Dataset, Kind, ShortlistError
@@ -74,6 +74,10 @@ class Encoder:
     def check(self) -> None:
         """Refuses an encoder that cannot be found, long before its weights would be loaded."""
         check(self.encoder.removeprefix(HUB))
+
+    def check_kind(self, kind: Kind) -> None:
+        """Refuses data that it cannot read, as far as that is known before it is loaded."""
+        refuse_kind(self.encoder, kind)
 
     def encode(self, items: Any) -> Features:
         """(N, D) of a dataset's items, or of a list of texts or an array of images."""

@@ -112,14 +112,20 @@ def check(name: str) -> None:
         pretrained.check(name)
 
 
-def load(name: str, kind: Kind, pooling: Pooling = "auto", size: int | None = None) -> Loaded:
-    """The encoder of this name for this kind of data: a name on huggingface.co, a folder, or `package:NAME`."""
-    refuse_missing(name)
+def refuse_kind(name: str, kind: Kind) -> None:
+    """Refuse data that an encoder cannot read, as far as that is known before it is loaded."""
     package = known(name)
     if package is not None and package.kind != kind:
         others = of_kind(kind)
-        instead = f"for {kind} there is {' and '.join(others)}" if others else f"{kind} need no encoder"
+        instead = f"for {kind} there is {' or '.join(others)}" if others else f"{kind} need no encoder"
         raise ShortlistError(f"encoder: {name} reads {package.kind}, and the dataset holds {kind}; {instead}")
+
+
+def load(name: str, kind: Kind, pooling: Pooling = "auto", size: int | None = None) -> Loaded:
+    """The encoder of this name for this kind of data: a name on huggingface.co, a folder, or `package:NAME`."""
+    refuse_missing(name)
+    refuse_kind(name, kind)
+    package = known(name)
     if package is None or package.loader is None:
         from shortlist.models.encoders import pretrained
 
