@@ -507,7 +507,8 @@ def test_a_pipeline_that_reads_texts_is_given_vectors_where_an_encoder_is_named(
 
 
 def test_the_encoder_is_written_where_there_is_one() -> None:
-    assert Scikit(encoder=LLAMA).spec() == {**Scikit().spec(), "encoder": LLAMA}
+    regression = "LogisticRegression(C=100, max_iter=1000)"  # vectors of length 1 are to be weighed more than words
+    assert Scikit(encoder=LLAMA).spec() == {**Scikit().spec(), "encoder": LLAMA, "estimator": regression}
     assert "encoder" not in Scikit().spec()
 
 

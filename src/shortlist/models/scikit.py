@@ -80,7 +80,7 @@ class Scikit(SplitModel[Matrix, _Fitted]):
 
     def __post_init__(self) -> None:
         if self.estimator is None:
-            self.estimator = LogisticRegression(C=30, max_iter=1000)
+            self.estimator = LogisticRegression(C=30 if self.encoder is None else 100, max_iter=1000)
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
             raise ShortlistError(
                 f"{_written(self.estimator)} cannot be a model, because it has no predict_proba; "

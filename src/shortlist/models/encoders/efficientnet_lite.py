@@ -29,6 +29,7 @@ STAGES = [
     (6, 5, 2, 112, 192, 4),
     (6, 3, 1, 192, 320, 1),
 ]
+TOGETHER = 4  # images on a CPU, whose caches hold no more: several times as fast as 256
 SIZE, MEAN, STD = 224, 127 / 255, 128 / 255
 
 
@@ -38,7 +39,10 @@ class Same(nn.Conv2d):
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         k, s = self.kernel_size[0], self.stride[0]
         (top, bottom), (left, right) = (_padding(side, k, int(s)) for side in images.shape[2:])
-        return super().forward(F.pad(images, (left, right, top, bottom)))
+        padding = (top, left)
+        if (top, left) != (bottom, right):  # a copy, which the others do without
+            images, padding = F.pad(images, (left, right, top, bottom)), (0, 0)
+        return F.conv2d(images, self.weight, None, self.stride, padding, groups=self.groups)
 
 
 def _padding(side: int, k: int, s: int) -> tuple[int, int]:
@@ -86,10 +90,16 @@ class EfficientNetLite(nn.Module):
         self._conv_head, self._bn1 = nn.Conv2d(320, 1280, 1, bias=False), Norm(1280)
 
     def forward(self, pixel_values: torch.Tensor) -> Any:
-        x = F.relu6(self._bn0(self._conv_stem(pixel_values)))
+        together = TOGETHER if pixel_values.device.type == "cpu" and not self.training else len(pixel_values)
+        parts = [self._places(part) for part in torch.split(pixel_values, together)]
+        return SimpleNamespace(last_hidden_state=torch.cat(parts))
+
+    def _places(self, images: torch.Tensor) -> torch.Tensor:
+        x = images.contiguous(memory_format=torch.channels_last)
+        x = F.relu6(self._bn0(self._conv_stem(x)))
         for block in self._blocks:
             x = block(x)
-        return SimpleNamespace(last_hidden_state=F.relu6(self._bn1(self._conv_head(x))))
+        return F.relu6(self._bn1(self._conv_head(x)))
 
 
 def load(name: str, folder: Path) -> Pretrained:
@@ -102,6 +112,7 @@ def load(name: str, folder: Path) -> Pretrained:
         raise ShortlistError(f"encoder: {name} cannot be read in {folder}: {type(error).__name__}: {error}") from None
     if missing:
         raise ShortlistError(f"encoder: {name} holds no weights for {missing[0]}; is it another model?")
+    module = module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     made_of = digest(
         "efficientnet_lite", SIZE, MEAN, STD, [w for key in module.state_dict() for w in (key, weights[key].numpy())]
     )

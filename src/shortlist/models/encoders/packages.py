@@ -58,6 +58,12 @@ def of_kind(kind: Kind) -> list[str]:
     return [PREFIX + name for name, package in PACKAGES.items() if package.kind == kind]
 
 
+def best_installed(kind: Kind) -> str | None:
+    """The best encoder for this kind of data that is installed."""
+    there = [name for name in of_kind(kind) if PACKAGES[name.removeprefix(PREFIX)].is_installed]
+    return there[-1] if there else None
+
+
 def known(name: str) -> Package | None:
     """What is known of `package:NAME`."""
     return PACKAGES.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
