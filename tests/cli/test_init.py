@@ -64,7 +64,8 @@ def test_folder_labels_are_taken_if_asked_for(shortlist: Command) -> None:
     assert "12 images in photos; a label is known of 8" in got.out
 
 
-def test_a_table_of_texts(shortlist: Command) -> None:
+def test_a_table_of_texts(shortlist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "wordllama")
     got = shortlist("init", "mail", "--table", "mail.csv", "--text", "body", "--key", "id", "--label", "topic")
     assert got.code == 0, got.err
     assert (
@@ -75,7 +76,8 @@ def test_a_table_of_texts(shortlist: Command) -> None:
     assert (dataset.keys[3], len(dataset.keys)) == ("m3", 30)
 
 
-def test_the_encoder_is_written_and_can_be_left_out(shortlist: Command) -> None:
+def test_the_encoder_is_written_and_can_be_left_out(shortlist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "wordllama")
     table = ["--table", "mail.csv", "--text", "body", "--key", "id", "--label", "topic"]
     assert shortlist("init", "mail", *table).code == 0
     assert settings_in("mail").model.spec()["encoder"] == "package:wordllama"  # type: ignore[attr-defined]
@@ -85,6 +87,17 @@ def test_the_encoder_is_written_and_can_be_left_out(shortlist: Command) -> None:
     )
     assert '\n# encoder = "package:wordllama"\n' in Path("words/campaign.toml").read_text()
     assert "encoder" not in settings_in("words").model.spec()  # type: ignore[attr-defined]
+
+
+def test_classes_that_no_label_names_yet_are_a_warning(shortlist: Command) -> None:
+    topics = ["spam", "spam", *(f"topic {i}" for i in range(6)), "", "", "", ""]
+    Path("few.csv").write_text("body,topic\n" + "".join(f"hello {i},{topic}\n" for i, topic in enumerate(topics)))
+    got = shortlist("init", "few", "--table", "few.csv", "--text", "body", "--label", "topic")
+    assert got.code == 0
+    assert "warning: 6 of the 7 classes in the column 'topic' occur once, so there are more: by estimate 8," in got.err
+    Path("all.txt").write_text("spam\nham\n" + "".join(f"topic {i}\n" for i in range(6)))
+    told = shortlist("init", "all", "--table", "few.csv", "--text", "body", "--label", "topic", "--classes", "all.txt")
+    assert "warning: 1 of the 8 classes never occur in the column 'topic': 'ham'" in told.err
 
 
 def test_features_with_keys(shortlist: Command) -> None:

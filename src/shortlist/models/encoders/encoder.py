@@ -58,11 +58,7 @@ class Encoder:
         return f"Encoder({self.encoder!r})"
 
     def spec(self) -> dict[str, object]:
-        """The settings that vectors depend on.
-
-        >>> Encoder("hub:facebook/dino-vits16").spec()
-        {'name': 'encoder', 'encoder': 'hub:facebook/dino-vits16'}
-        """
+        """The settings that vectors depend on; device and cache are none of them."""
         return {"name": "encoder", "encoder": self.encoder}
 
     @property
