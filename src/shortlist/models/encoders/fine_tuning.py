@@ -18,7 +18,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from shortlist.models.encoders.encoder import Batch, Encoder, Rows
+from shortlist.models.encoders.pretrained import Batch, Pretrained, Rows
 from shortlist.models.linear.softmax_regression import NEGATIVE_WEIGHT, negative_losses, softmax_regression
 from shortlist.models.linear_probe import over_all_classes
 from shortlist.models.model import SplitModel, TrainingSet
@@ -66,7 +66,7 @@ class Tuning:
 class Classifier(Headed):
     """A copy of the pretrained encoder, and a head: batches of its kind -> logits (b, k)."""
 
-    def __init__(self, encoder: Encoder, width: int, k: int, together: int) -> None:
+    def __init__(self, encoder: Pretrained, width: int, k: int, together: int) -> None:
         super().__init__()
         self.encoder, self.together = encoder, together  # items read at once
         self.body = copy.deepcopy(encoder.module)
@@ -95,7 +95,7 @@ class _Fitted:
 class FineTuning(SplitModel[Rows, _Fitted]):
     """What `Hub(tune="all")` does once it has read a dataset."""
 
-    def __init__(self, encoder: Encoder, dataset: Dataset, tuning: Tuning, batch: int, device: torch.device) -> None:
+    def __init__(self, encoder: Pretrained, dataset: Dataset, tuning: Tuning, batch: int, device: torch.device) -> None:
         self.encoder, self.tuning, self.device = encoder, tuning, device
         self.together, self.batch = batch, batch * STREAMED
         self._train = encoder.read(dataset.inputs)
