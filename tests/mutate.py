@@ -7,6 +7,7 @@ hashes. So a function that moves to another file keeps its mutants, and a statem
 First every test runs once under coverage, then each mutant meets the tests that run its line: the fastest first, up
 to CAP seconds of them, until one fails. Each run is a fork of a process that has imported everything but Shortlist.
 Tests in a browser are left out, and those that run this code in another process, where no mutant would be.
+Mutants that change nothing anybody could notice are named in equivalent.toml, beside the reason.
 
 What was found is kept in .mutate/, by a digest of src and tests, so a run that was stopped goes on.
 """
@@ -29,6 +30,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,6 +66,7 @@ OPENING = 0.1  # seconds that one more test file counts
 PATIENCE = 15.0  # seconds of computing beyond four times what the tests took
 BUSY = 20  # times that, on the clock: the machine may have other things to do
 STILL = 30.0  # seconds on the clock in which a run that computes for less than a hundredth of them hangs
+EQUIVALENT = "tests/equivalent.toml"  # in the tree: a reason, and the names of the mutants it holds for
 FORK_UNSAFE = ("polars", "vl_convert")  # their threads do not survive a fork
 ALL_PASSED, NOTHING_RAN, ENDED = 0, 5, -1  # exit codes of pytest, and one for when it did not come to give one
 
@@ -267,10 +270,10 @@ class Mutant:
     after: str
 
 
-def drawn(root: Path, size: int = SIZE) -> list[Mutant]:
-    """The sample of a tree: from each area the mutants whose names have the smallest digests."""
-    each = size // len(AREAS)
-    return [mutant for area in AREAS for mutant in sorted(_mutants(root, area), key=_lot)[:each]]
+def drawn(root: Path, size: int = SIZE, seed: str = "") -> list[Mutant]:
+    """A sample of a tree: from each area the mutants whose names, after the seed, have the smallest digests."""
+    each, lot = size // len(AREAS), partial(_lot, seed=seed)
+    return [mutant for area in AREAS for mutant in sorted(_mutants(root, area), key=lot)[:each]]
 
 
 def _mutants(root: Path, area: str) -> Iterator[Mutant]:
@@ -294,8 +297,8 @@ def _files(root: Path, area: str) -> list[Path]:
     )
 
 
-def _lot(mutant: Mutant) -> str:
-    return hashlib.sha256(mutant.name.encode()).hexdigest()
+def _lot(mutant: Mutant, seed: str = "") -> str:
+    return hashlib.sha256(f"{seed}{mutant.name}".encode()).hexdigest()
 
 
 def mutated(root: Path, mutant: Mutant) -> tuple[ast.Module, str]:
@@ -733,26 +736,37 @@ def false_kills(root: Path, fates: Sequence[Fate], place: Path) -> set[str]:
 # --- the report ---
 
 
-def report(fates: Sequence[Fate], sample: int, false: set[str], seconds: float) -> str:
-    """The counts by area, then every mutant that was not noticed."""
-    lines = [f"{'':10}{'mutants':>8}{'killed':>8}{'timeout':>8}{'survived':>9}{'not covered':>12}"]
+def equivalent(root: Path) -> set[str]:
+    """Names of the mutants that change nothing anybody could notice."""
+    path = root / EQUIVALENT
+    reasons = tomllib.loads(path.read_text("utf-8")) if path.exists() else {}
+    return {name for names in reasons.values() for name in names}
+
+
+def report(fates: Sequence[Fate], sample: int, false: set[str], same: set[str], seconds: float) -> str:
+    """The counts by area, then every mutant that was not noticed and should have been."""
+    titles = ("mutants", "killed", "timeout", "survived", "not covered", "equivalent")
+    lines = [" " * 10 + "".join(f"{title:>{len(title) + 2}}" for title in titles) + "  killed of the others"]
     for area in (*AREAS, "all"):
-        counts = Counter(_status(fate, false) for fate in fates if area in (fate.mutant.area, "all"))
-        lines.append(
-            f"{area:10}{counts.total():8}{counts['killed'] + counts['timeout']:8}{counts['timeout']:8}"
-            f"{counts['survived']:9}{counts['not covered']:12}"
-        )
+        counts = Counter(_status(fate, false, same) for fate in fates if area in (fate.mutant.area, "all"))
+        counts["mutants"] = counts.total()
+        counts["killed"] += counts["timeout"]
+        share = counts["killed"] / max(1, counts["mutants"] - counts["equivalent"])
+        lines.append(f"{area:10}" + "".join(f"{counts[title]:{len(title) + 2}}" for title in titles) + f"{share:22.1%}")
     files = len({fate.mutant.file for fate in fates})
     lines.append(f"\n{len(fates)} of {sample} mutants in {files} files, {seconds:.0f} s; killed includes timeouts")
     lines += [f"{killer} fails without a mutant too: what it killed counts as survived" for killer in sorted(false)]
+    noticed = [fate for fate in fates if fate.mutant.name in same and _status(fate, false, same) != "equivalent"]
+    lines += [f"{fate.mutant.name} is not equivalent: {fate.killer or fate.status}" for fate in noticed]
     for status in ("not covered", "survived"):
         lines += ["", f"{status}:"]
-        lines += [f"  {told(fate.mutant)}" for fate in fates if _status(fate, false) == status]
+        lines += [f"  {told(fate.mutant)}" for fate in fates if _status(fate, false, same) == status]
     return "\n".join(lines) + "\n"
 
 
-def _status(fate: Fate, false: set[str]) -> str:
-    return "survived" if fate.killer in false and fate.status == "killed" else fate.status
+def _status(fate: Fate, false: set[str], same: set[str]) -> str:
+    status = "survived" if fate.killer in false and fate.status == "killed" else fate.status
+    return "equivalent" if fate.mutant.name in same and status in ("survived", "not covered") else status
 
 
 def beside(now: Sequence[Fate], before: Sequence[Fate]) -> str:
@@ -817,7 +831,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = root / ".mutate" / digest(root)
     kept.mkdir(parents=True, exist_ok=True)
     results, began = kept / "results.jsonl", time.monotonic()
-    sample = [mutant for mutant in drawn(root, said.size) if said.only in f"{mutant.file} {mutant.name}"]
+    sample = [mutant for mutant in drawn(root, said.size, said.seed) if said.only in f"{mutant.file} {mutant.name}"]
     print(f"{len(sample)} mutants; what is found is kept in {kept}", flush=True)
     warm(root)
     try:
@@ -834,7 +848,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     fates = [fate for fate in _fates(results) if fate.mutant.name in names]
     with tempfile.TemporaryDirectory(prefix="mutate-") as place:
         false = false_kills(root, fates, Path(place)) if ended else set()
-    text = report(fates, len(sample), false, time.monotonic() - began)
+    text = report(fates, len(sample), false, equivalent(root), time.monotonic() - began)
     if said.against:
         text += "\n" + beside(fates, _fates(said.against))
     (root / ".mutate" / "report.txt").write_text(text)
@@ -848,6 +862,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--root", type=Path, default=Path(), help="the tree; this folder unless said otherwise")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--size", type=int, default=SIZE, help="mutants in the sample")
+    parser.add_argument("--seed", default="", help="a word; with another one the sample is another")
     parser.add_argument("--only", default="", help="those of the sample with this in their file or name")
     parser.add_argument("--against", type=Path, help="results.jsonl of another tree, to compare with")
     return parser

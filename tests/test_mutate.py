@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutate import AREAS, Fate, Mutant, Reach, beside, drawn, head, mutated, report, sites
+from tests.mutate import AREAS, Fate, Mutant, Reach, beside, drawn, equivalent, head, mutated, report, sites
 
 ROOT = Path(__file__).parents[1]
 
@@ -185,8 +185,26 @@ def test_two_trees_side_by_side() -> None:
 
 
 def test_a_kill_by_a_test_that_fails_anyway_is_none() -> None:
-    said = report([Fate(mutant("one"), "killed", "shaky", 1, 1.0)], 1, {"shaky"}, 2.0)
-    assert said.splitlines()[1].split() == ["core", "1", "0", "0", "1", "0"]
+    said = report([Fate(mutant("one"), "killed", "shaky", 1, 1.0)], 1, {"shaky"}, set(), 2.0)
+    assert said.splitlines()[1].split() == ["core", "1", "0", "0", "1", "0", "0", "0.0%"]
+
+
+def test_what_is_equivalent_is_left_out_of_the_share_and_must_not_be_killed() -> None:
+    fates = [Fate(mutant("one"), "killed", "t", 1, 1.0), Fate(mutant("two"), "survived", "", 1, 1.0)]
+    said = report(fates, 2, set(), {"two"}, 2.0)
+    assert said.splitlines()[1].split() == ["core", "2", "1", "0", "0", "0", "1", "100.0%"]
+    assert "one is not equivalent: t" in report(fates, 2, set(), {"one", "two"}, 2.0)
+
+
+def test_what_is_said_to_be_equivalent_is_in_the_code() -> None:
+    every = {mutant.name for mutant in drawn(ROOT, 10**6)}
+    assert equivalent(ROOT) - every == set()  # take out what has been rewritten since
+
+
+def test_another_seed_draws_another_sample() -> None:
+    one, two = ({mutant.name for mutant in drawn(ROOT, 30, seed)} for seed in ("", "other"))
+    assert len(one) == len(two) == 30
+    assert one != two
 
 
 def test_from_end_to_end(tree: Path) -> None:
@@ -205,7 +223,16 @@ def test_from_end_to_end(tree: Path) -> None:
     }
     killers = {"tests/test_costs.py::test_five_is_dear", "src/shortlist/costs.py::shortlist.costs.price"}
     assert {json.loads(line)["killer"] for line in results} == {"", *killers}
-    assert (tree / ".mutate" / "report.txt").read_text().splitlines()[1].split() == ["core", "7", "2", "0", "3", "2"]
+    assert (tree / ".mutate" / "report.txt").read_text().splitlines()[1].split() == [
+        "core",
+        "7",
+        "2",
+        "0",
+        "3",
+        "2",
+        "0",
+        "28.6%",
+    ]
     assert "run once" in done.stdout
     again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "run once" not in again.stdout  # what was found is kept
