@@ -148,3 +148,15 @@ def test_alpha_is_a_fraction_and_a_score_or_a_cost_a_part() -> None:
             CandidateSet(score=part)  # type: ignore[arg-type]
     with pytest.raises(ShortlistError, match=r"^top_k: k must be a whole number of at least 1, got 2\.5"):
         TopK(2.5)  # type: ignore[arg-type]
+
+
+def test_only_lists_that_are_shown_can_miss() -> None:
+    """Empty lists and full ones are asked conventionally."""
+    probs = [[0.7, 0.2, 0.1], [0.4, 0.3, 0.3], [0.45, 0.35, 0.2]]
+    query = CandidateSet(alpha=2 / 3).calibrate(probs, [0, 0, 2])
+    assert query.threshold == 0.7
+    assert (query.missed, query.reach) == (0.0, 0.0)
+    shown = CandidateSet(alpha=0.5).calibrate([[0.7, 0.2, 0.1], [0.8, 0.1, 0.1]], [0, 1])
+    assert (shown.threshold, shown.missed) == (0.7, 0.5)
+    full = CandidateSet(alpha=0.5).calibrate([[0.4, 0.3, 0.3], [0.5, 0.25, 0.25]], [1, 1])
+    assert (full.threshold, full.missed) == (0.3, 1.0)

@@ -115,3 +115,14 @@ def test_the_figure_has_everybody_on_it() -> None:
     assert [(point["x"], point["y"], point["n"]) for point in shown["means"]] == [(4, 6.0, 2), (8, 15.0, 2)]
     assert [(point["x"], point["y"]) for point in shown["paper"]] == [(g.options, g.per_question) for g in PAPER]
     assert shown["fit"] == pytest.approx({"a": -12, "b": 9})
+
+
+def test_a_fit_says_its_error_where_there_are_people_enough_to_have_one() -> None:
+    three, two = fit(HAND[:2] + HAND[3:4]), fit(HAND[1:4:2])
+    assert three is not None
+    assert three.error is not None
+    assert "(standard error, over 3 people), the paper's 1.59" in sentences(tabulate(HAND[:2] + HAND[3:4]))[-1]
+    assert two is not None
+    assert two.error is None
+    assert "standard error" not in sentences(tabulate(HAND[1:4:2]))[-1]
+    assert fit([person(1, 4, 6.0), person(2, 8, 6.0)]).r_squared is None  # type: ignore[union-attr] # nothing varies

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from fastapi.testclient import TestClient
 
 from shortlist import measures
 from shortlist.campaign.questions.resolution import Overlap
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
 from shortlist.rates import OF_ROUND
-from tests.web.serving import DATA, Person, Served, path_to, served, truth
+from shortlist.web.app import label_app
+from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.people import People
+from tests.campaign.toys import campaign
+from tests.web.serving import DATA, FAST, Person, Served, folder_of, path_to, served, truth
 
 
 @pytest.fixture
@@ -333,3 +341,21 @@ def test_an_invitation_makes_one_account(app: Served) -> None:
     assert app.people.person("eve") is None
     (listed,) = owner.get("/api/invitations")["invitations"]
     assert (listed["used_by"], token in str(listed)) == ("ben", False)
+
+
+# --- the worker ------------------------------------------------------------------------------------------------
+
+
+def test_the_app_starts_its_worker_and_passes_on_what_it_says(tmp_path: Path) -> None:
+    says = 'import json; print(json.dumps({"state": "waiting", "words": "for you"}), flush=True); input()'
+    with (
+        campaign(folder_of(tmp_path / "run"), DATA) as going,
+        closing(People(tmp_path / "run", passwords=Passwords(**FAST))) as people,
+    ):
+        going.advance()
+        made = label_app(going, people, worker=[sys.executable, "-c", says])
+        with TestClient(made) as client:
+            until = time.monotonic() + 60
+            while client.app.state.service.doing.words != "for you":  # type: ignore[attr-defined]
+                assert time.monotonic() < until, "the worker was not heard"
+                time.sleep(0.02)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -139,3 +140,16 @@ def test_large_ones_are_decoded_one_at_a_time() -> None:
 class _Sized:
     def __init__(self, pixels: int) -> None:
         self.width, self.height = pixels, 1
+
+
+def test_a_png_is_what_the_format_asks_for() -> None:
+    """Methods of compression, filtering and interlacing are 0, the only ones there are; decoders look away, browsers
+    need not."""
+    rng = np.random.default_rng(0)
+    for shape, colours in (((2, 3), 0), ((3, 2, 3), 2)):
+        pixels = rng.integers(256, size=shape, dtype=np.uint8)
+        drawn = png(pixels)
+        assert struct.unpack(">I4sIIBBBBB", drawn[8:29]) == (13, b"IHDR", shape[1], shape[0], 8, colours, 0, 0, 0)
+        with Image.open(io.BytesIO(drawn)) as image:
+            image.load()
+            np.testing.assert_array_equal(np.asarray(image), pixels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -10,7 +11,7 @@ import shutil
 import socket
 import ssl
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,11 +19,13 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.datastructures import Headers
 
 from shortlist.types import ShortlistError
 from shortlist.web.app import label_app
 from shortlist.web.people.passwords import FREE_TRIES, Passwords
 from shortlist.web.people.people import People
+from shortlist.web.security import Forwarded
 from shortlist.web.serve import checked_name, hosts_of, serve
 from tests.campaign.toys import campaign
 from tests.web.pages.serving import serving
@@ -200,3 +203,39 @@ def test_with_a_proxy_before_it_somebody_has_to_have_a_password(tmp_path: Path) 
 def test_a_name_is_given_alone(wrong: str) -> None:
     with pytest.raises(ShortlistError, match=r"--allow-host: .* is no name; give it alone, as in labels.example.org"):
         checked_name(wrong)
+
+
+async def told(client: str, *, names: Sequence[str] = (NAME,), kind: str = "http", **headers: str) -> Any:
+    """What an app behind it is told of a request with these X-Forwarded headers."""
+    seen: list[Any] = []
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+
+    sent = [(f"x-forwarded-{name}".encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": kind, "client": (client, 50000), "scheme": "http", "headers": [(b"host", b"localhost"), *sent]}
+    await Forwarded(inner, names=names)(scope, None, None)  # type: ignore[arg-type]
+    return seen[0]
+
+
+def test_the_last_word_is_the_proxys() -> None:
+    """What stands before it came from the client; a port is not told, and so is 0."""
+    headers = {"for": "10.0.0.1, 203.0.113.5", "proto": "ftp, https", "host": f"evil.example, {NAME}"}
+    scope = asyncio.run(told("127.0.0.1", **headers))
+    assert (scope["client"], scope["scheme"], Headers(scope=scope)["host"]) == (("203.0.113.5", 0), "https", NAME)
+    headers = {"for": "unknown", "proto": "ftp", "host": "evil.example"}
+    scope = asyncio.run(told("127.0.0.1", **headers))
+    assert (scope["client"], scope["scheme"]) == (("127.0.0.1", 50000), "http")
+    assert Headers(scope=scope)["host"] == "localhost"
+
+
+def test_only_a_request_is_forwarded() -> None:
+    """The start of the server and its end have no client."""
+    lifespan = {"type": "lifespan"}
+    seen: list[Any] = []
+
+    async def inner(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(scope)
+
+    asyncio.run(Forwarded(inner, names=[NAME])(lifespan, None, None))  # type: ignore[arg-type]
+    assert seen == [lifespan]

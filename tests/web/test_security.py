@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from shortlist.web import security
 from shortlist.web.people.people import IDLE, OLDEST
-from shortlist.web.security import COOKIE
+from shortlist.web.security import COOKIE, REMEMBERED, SessionCache
 from tests.web.doors import CHANGES, FOR_ANNOTATORS, PUBLIC, address, for_owners, kept, later, routes
 from tests.web.serving import Person, Served, served
 
@@ -189,3 +190,30 @@ def test_what_is_no_session_and_no_token(app: Served) -> None:
 
 def test_a_wrong_token_is_not_made_good_by_a_cookie(app: Served) -> None:
     expect_refused(app, {**app.sign_in("ana").headers, "Authorization": "Bearer sl_wrong"})
+
+
+# --- what is remembered of sessions ----------------------------------------------------------------------------
+
+
+def test_a_session_is_looked_up_again_after_a_moment_and_no_sooner(app: Served) -> None:
+    now = [100.0]
+    cache = SessionCache(app.people, lambda: now[0])
+    token = app.sign_in("ana").token
+    assert cache.session(token) is not None
+    app.people.sign_out(token)
+    now[0] += REMEMBERED - 0.01
+    assert cache.session(token) is not None
+    now[0] += 0.01
+    assert cache.session(token) is None
+    assert SessionCache(app.people, lambda: now[0]).session("nobody's") is None
+
+
+def test_memory_of_sessions_has_an_end(app: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "MOST_REMEMBERED", 3)
+    cache, ana = SessionCache(app.people), app.sign_in("ana")
+    sizes = []
+    for token in [ana.token, *(app.people.new_session("ana") for _ in range(9))]:
+        assert cache.session(token) is not None
+        sizes.append(len(cache._known))
+    assert max(sizes) == 4
+    assert sizes[:6] == [1, 2, 3, 4, 1, 2]

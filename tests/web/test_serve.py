@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import re
+import resource
 import signal
 import socket
 import subprocess
@@ -23,8 +24,9 @@ from shortlist.types import ShortlistError
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
 from shortlist.web.security import LOCAL
-from shortlist.web.serve import first_owner, is_local, listening, serve
+from shortlist.web.serve import address, first_owner, is_local, listening, most_connections, serve
 from tests.campaign.toys import campaign
+from tests.cases import in_turn
 from tests.cli.command import Command
 from tests.web.serving import FAST
 
@@ -318,3 +320,23 @@ def test_without_a_port_the_next_free_one_is_taken() -> None:
 def test_an_address_that_is_not_this_machines_gets_a_sentence() -> None:
     with pytest.raises(ShortlistError, match=r"192\.0\.2\.1: no port to listen on"), listening("192.0.2.1", 8000):
         pass
+
+
+@in_turn(
+    ("allowed", "most"),
+    [(resource.RLIM_INFINITY, 10_000), (1024, 896), (256, 128), (255, 128), (100, 50), (1, 1)],
+)
+def test_connections_leave_descriptors_for_everything_else(
+    allowed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda what: (allowed, allowed))
+    assert most_connections() == most
+
+
+def test_the_address_is_one_that_a_browser_finds() -> None:
+    """That which was asked for; this machine's name where it is all of them."""
+    name = socket.gethostname()
+    for host, shown in (("127.0.0.1", "127.0.0.1"), ("::1", "[::1]"), ("0.0.0.0", name), ("::", name)):
+        with socket.socket() as heard:
+            heard.bind(("127.0.0.1", 0))
+            assert address(host, heard) == f"http://{shown}:{heard.getsockname()[1]}"

@@ -227,14 +227,12 @@ class Scored(Method):
     def _at_least_0(self, gains: Array) -> Array:
         """The gains, if none is below 0 but by rounding."""
         xp = array_namespace(gains)
-        if not gains.shape[0] or not bool(xp.any(gains < 0)):
-            return gains
         if bool(xp.any(gains < -ROUNDING)):
             row = first_true(gains < -ROUNDING)
             raise ShortlistError(
                 f"{self.name}: gains have to be at least 0, and item {row} has {float(gains[row]):.6g}"
             )
-        return xp.clip(gains, 0.0, None)
+        return xp.maximum(gains, xp.zeros_like(gains))
 
     def _finite(self, worth: Array) -> Array:
         xp = array_namespace(worth)

@@ -99,7 +99,6 @@ class Campaign:
         self.watch = watch or (lambda step: None)
         self.item_cost = ledger.conventional_item_cost(len(self.known.classes), self.query.cost)
         self._began = time.monotonic()
-        self._is_prepared = False
 
     @property
     def config(self) -> dict[str, Any]:
@@ -181,16 +180,13 @@ class Campaign:
         self.learner.prepare()
 
     def prepare(self) -> None:
-        """Read what the model will learn from, and note which items cannot be read; done once."""
-        if self._is_prepared:
-            return
+        """Read what the model will learn from, and note which items cannot be read."""
         self.read_data()
         reasons: Mapping[str, str] = getattr(self.settings.dataset, "unreadable", None) or {}
         unreadable = {item: reasons[key] for item, key in enumerate(self.known.keys) if key in reasons}
         if unreadable != self.view.unreadable():
             with self.folder.alone(), self.store.writing() as w:
                 w.set_unreadable(unreadable)
-        self._is_prepared = True
 
     @property
     def ending(self) -> str | None:

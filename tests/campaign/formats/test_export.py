@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -25,7 +26,7 @@ from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
 from shortlist.types import NONE, Answer, ShortlistError
 from tests.campaign import killing
-from tests.campaign.toys import answers, campaign, data, run, work
+from tests.campaign.toys import answers, campaign, data, hashes, run, work
 
 DATA = data()
 ENDINGS = {name: format.ending.removeprefix(".") for name, format in FORMATS.items() if format.is_default}
@@ -304,6 +305,26 @@ def test_what_is_answered_meanwhile_comes_next_time(
         got += reading
     assert json.loads(json.dumps(got)) == before
     assert rows_of(tmp_path / "run", what=what) != before
+
+
+def test_the_moment_is_when_it_is_opened(first: Campaign, tmp_path: Path) -> None:
+    questions = first.open_questions()
+    first.record(answers(questions[:1], DATA.labels))
+    with snapshot_of(tmp_path / "run") as store:
+        first.record(answers(questions[1:], DATA.labels))
+        assert len(store.answers()) == 1
+        assert [q.id for q in store.open_questions()] == [q.id for q in questions[1:]]
+    assert len(first.store.answers()) == len(questions)
+
+
+def test_an_export_leaves_every_file_as_it_was(first: Campaign, tmp_path: Path) -> None:
+    """Also the log of a killed campaign, in which the newest answers are."""
+    first.record(answers(first.open_questions(), DATA.labels))
+    shutil.copytree(tmp_path / "run", tmp_path / "killed")
+    before = hashes(tmp_path / "killed")
+    assert "campaign.db-wal" in before
+    assert len(rows_of(tmp_path / "killed")) == 8
+    assert hashes(tmp_path / "killed") == before
 
 
 def test_while_a_campaign_runs_in_another_process(tmp_path: Path) -> None:

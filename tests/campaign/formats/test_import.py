@@ -338,6 +338,7 @@ def test_the_holdout_stays_the_holdout(tmp_path: Path) -> None:
         into(going, truth([*held, *others(going)[:3]]))
         work(going)
         assert going.store.rounds()[-1].number == 1
+        assert {q.purpose for item in held for q in question_about(going, item)} == {"holdout"}
         finish(going)
     assert all(not set(held) & set(labelled.items.tolist()) for labelled in model.taught)
     assert measures.read(tmp_path / "run").rounds[-1].holdout_cost == 0

@@ -13,7 +13,7 @@ from shortlist import measures
 from shortlist.campaign.formats.export import export
 from shortlist.campaign.formats.format import FileLabel
 from shortlist.campaign.formats.import_ import import_labels
-from shortlist.campaign.storage.cells import wrong_cell
+from shortlist.campaign.storage.cells import cells_of, wrong_cell
 from shortlist.campaign.storage.store import Store
 from shortlist.types import ShortlistError
 from tests.campaign.toys import campaign, data, run
@@ -95,3 +95,37 @@ def test_a_changed_cell_is_named(folder: Path, table: str, change: str, told: st
     assert all(str(database) in sentence or str(folder) in sentence for sentence in said)
     assert not told or any(told in sentence for sentence in said), said or "nobody noticed"
     assert not list(folder.parent.rglob("*.new"))
+
+
+EDGES: list[
+    tuple[str, str, list[object], list[object]]
+] = [  # column, what may stand in it, what may not: 3 items, 2 classes
+    ("items", "id", [0, 2], [-1, 3, None, "0"]),
+    ("items", "unreadable", [None, "torn"], [7]),
+    ("classes", "id", [0, 1], [-1, 2]),
+    ("classes", "active_since", [0, 2**53], [-1, 2**53 + 1, None]),
+    ("rounds", "state", ["calibrating", "asking", "done"], ["begun", None]),
+    ("rounds", "alpha", [None, 0, 0.5], ["0.5", float("nan"), float("inf")]),
+    ("rounds", "trained_through", [None, 0], [-1]),
+    ("questions", "item", [0, 2], [-1, 3, None]),
+    ("questions", "classes", [b"", b"1234"], [b"123", "1234"]),
+    ("questions", "cuts", ["[]", "[1, 2]"], ["[0]", "[3]", "{}", "1"]),
+    ("questions", "size", [1, 2], [0, 3]),
+    ("questions", "n_classes", [1, 2], [0, 3]),
+    ("questions", "exhaustive", [0, 1], [-1, 2]),
+    ("questions", "rejected", ["[]", "[0, 1]"], ["[-1]", "[2]"]),
+    ("questions", "wanted", [1, 2**31], [0, 2**31 + 1]),
+    ("answers", "item", [0, 2], [-1, 3]),
+    ("answers", "misses", [0, 2], [-1, 3]),
+    ("answers", "label", [None, 0, 1], [-1, 2]),
+    ("answers", "stage_seconds", [None, "[]", "[0.5, 1]"], ['["1"]', "0.5", 3]),
+    ("answers", "final", [0, 1], [-1, 2]),
+    ("events", "round", [-1, 0, 2**31], [-2, 2**31 + 1]),
+]
+
+
+@in_turn(("table", "column", "right", "wrong"), EDGES)
+def test_numbers_are_of_what_there_is(table: str, column: str, right: list[object], wrong: list[object]) -> None:
+    fits = cells_of(n_items=3, n_classes=2)[table][column]
+    assert [cell for cell in right if not fits(cell)] == []
+    assert [cell for cell in wrong if fits(cell)] == []

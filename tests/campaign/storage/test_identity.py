@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 
 from shortlist import measures
+from shortlist.campaign.storage import schema
 from shortlist.campaign.storage.store import Store
 from shortlist.datasets.arrays import Arrays
 from shortlist.queries.conventional import Conventional
@@ -143,3 +145,23 @@ def test_lost_items_or_classes_are_refused_and_nothing_is_written(tmp_path: Path
     with pytest.raises(ShortlistError, match=r"no longer has classes .*3, first 'c2'"):
         campaign(tmp_path, more_and_fewer, rounds=9)
     assert hashes(tmp_path) == before
+
+
+def test_since_when_there_is_an_item_or_a_class_is_kept(tmp_path: Path) -> None:
+    """Those from the start since round 0, others since the round after the last that had begun without them."""
+    larger = data(43)
+    run(tmp_path / "run", Arrays(larger.inputs[:40], larger.labels[:40], classes=larger.classes, keys=larger.keys[:40]))
+    grown = reordered(larger, extra=("new",))
+    with campaign(tmp_path / "run", grown, model=model_of(grown, larger), rounds=6) as going:
+        rounds = going.store.rounds()[-1].number
+        with going.store.engine.connect() as c:
+            items = c.execute(sa.select(schema.items.c.key, schema.items.c.added_in)).all()
+            classes = c.execute(sa.select(schema.classes.c.name, schema.classes.c.active_since)).all()
+        assert {tuple(row) for row in items} == {
+            (key, 0 if i < 40 else rounds + 1) for i, key in enumerate(larger.keys)
+        }
+        assert {tuple(row) for row in classes} == {(name, 0) for name in larger.classes} | {("new", rounds + 1)}
+        assert [detail for _, step, detail in going.store.events() if step == "grown"] == [
+            "3 new items",
+            "1 new classes",
+        ]

@@ -450,6 +450,17 @@ def test_a_new_password_lets_in_who_was_locked_out(people: People, clock: Clock)
     refused(people, "bo", SECRET, THERE)
 
 
+def test_a_hash_that_is_strong_enough_stays(people: People) -> None:
+    before = kept_hash(people)
+    people.sign_in("ana", SECRET, HERE)
+    assert kept_hash(people) == before
+
+
+def kept_hash(people: People) -> object:
+    with people._engine.connect() as c:
+        return c.exec_driver_sql("SELECT password FROM people WHERE name = 'ana'").scalar_one()
+
+
 def test_a_hash_of_weaker_parameters_is_renewed_at_sign_in(tmp_path: Path, people: People, clock: Clock) -> None:
     people.close()
     stronger = Passwords(time_cost=2, memory_kib=16, parallelism=1)

@@ -168,3 +168,32 @@ def test_no_worker_is_started_for_a_database_that_is_not_ours() -> None:
 
     asyncio.run(watch())
     assert ear.heard_[0]["error"] == "The worker has stopped (campaign.db: it is gone), and is started again."
+
+
+def test_a_new_worker_is_not_taken_for_one_that_has_stood_still() -> None:
+    """Its first beat says nothing that anybody needs to hear."""
+    beat = 'import json\nprint(json.dumps({"used": 0.5}), flush=True)\n'
+    heard = asyncio.run(supervised(beat + SAY + "input()", "waiting", 1))
+    assert [message["state"] for message in heard] == ["waiting"]
+
+
+def test_one_that_keeps_dying_is_started_ever_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice as late every time, up to a minute; after one that lived for longer than that, at once again."""
+    lives, now, waits = [0.0] * 8 + [60.0, 60.1, 0.0], [0.0], list[float]()
+
+    class Dying(Supervisor):
+        async def _listen(self) -> str:
+            now[0] += lives.pop(0)
+            return "exit code 1"
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        if not lives:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(worker, "LONGEST", 60.0)
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(worker, "asyncio", SimpleNamespace(sleep=sleep))
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(Dying(Ear(), []).run())  # type: ignore[arg-type]
+    assert waits == [2, 4, 8, 16, 32, 60, 60, 60, 60, 1, 2]

@@ -25,7 +25,7 @@ class Resolution:
 def standing(answers: Iterable[A]) -> list[A]:
     """Answers that no later one has taken back."""
     listed = list(answers)
-    gone = {a.supersedes for a in listed if a.supersedes is not None}
+    gone = {a.supersedes for a in listed}
     return [a for a in listed if a.id not in gone]
 
 

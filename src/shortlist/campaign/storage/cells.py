@@ -32,7 +32,7 @@ def wrong_cell(engine: Any) -> str | None:
     try:
         with engine.connect() as c:
             items, classes = (c.exec_driver_sql(f"SELECT count(*) FROM {name}").scalar() for name in COUNTED)
-            found = (wrong for table, fits in _cells(items, classes).items() for wrong in wrong_in(c, table, fits))
+            found = (wrong for table, fits in cells_of(items, classes).items() for wrong in wrong_in(c, table, fits))
             return next(found, None)
     except Unwritable as error:  # text that is no UTF-8
         return error.why
@@ -45,7 +45,8 @@ def wrong_in(c: sa.Connection, table: str, fits: Mapping[str, Fits]) -> Iterator
                 yield f"{table}: {column} is {cell!r:.60}"
 
 
-def _cells(n_items: int, n_classes: int) -> dict[str, dict[str, Fits]]:
+def cells_of(n_items: int, n_classes: int) -> dict[str, dict[str, Fits]]:
+    """By table and column, what may stand in a cell."""
     item, cls = _from(0, n_items - 1), _from(0, n_classes - 1)
     return {
         "meta": {"key": _is_text, "value": _is_text},

@@ -260,6 +260,8 @@ class LabellingService:
         self._last = max(self._last, recorded.number)
         self.leases.answered(question, person, final=answer.final)
         self._add(recorded.entry)
+        if answer.supersedes is not None:  # what it takes back may have settled something: the database knows
+            self.totals = await self.writer.do(self._count)
         if not self.leases.left(self._round.number):
             self.poke.set()
         return recorded.number
@@ -279,17 +281,15 @@ class LabellingService:
 
     def _add(self, entry: Entry) -> None:
         answer, question = entry.answer, entry.question
-        is_paid, is_new = question is not None and question.purpose != "holdout", answer.supersedes is None
-        self.totals.answers += is_new
-        if question is not None and answer.kind in TIMED and answer.stage_seconds is not None:
+        assert question is not None  # only an import's has none
+        if answer.kind in TIMED and answer.stage_seconds is not None:
             self.times.add(question, answer.stage_seconds)
-        if is_paid:
+        self.totals.answers += 1
+        self.totals.items[question.item] |= answer.kind != "skip"
+        if question.purpose != "holdout":
+            settles = answer.kind == "label" or (answer.kind == "none" and question.exhaustive)
             self.totals.cost += entry.cost
-        settles = answer.kind == "label" or (answer.kind == "none" and question is not None and question.exhaustive)
-        if is_paid and is_new and settles:
-            self.totals.conventional += self.campaign.item_cost
-        if question is not None and (is_new or answer.kind != "skip"):
-            self.totals.items[question.item] |= answer.kind != "skip"
+            self.totals.conventional += settles * self.campaign.item_cost
 
     async def decide(self, person: str, question: int, kind: Any, label: int | None, note: str | None) -> int:
         """An owner's last word on an item, in place of what they said before."""
