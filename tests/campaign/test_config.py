@@ -108,6 +108,7 @@ class Held:
 def test_public_attributes_that_say_something_are_described() -> None:
     held = Held(k=3, where=Path("a"), few=(1, 2.5), cost=Seconds(), estimator=LogisticRegression(C=2), _seen=4, coef_=5)
     held.__dict__.update(nothing=None, handle=object(), mixed=[1, None], kinds=frozenset({"b", "a"}), bad=float("nan"))
+    held.__dict__.update(table={"a": 1, "b": {"c": "x"}}, odd={"a": 1, "b": object()}, made=Seconds)
     table = describe(held)
     assert table.pop("name").endswith("test_config.Held")
     assert table.pop("estimator")["C"] == 2
@@ -118,6 +119,7 @@ def test_public_attributes_that_say_something_are_described() -> None:
         "cost": {"name": "seconds", "a": 0.0, "b": 1.59},
         "kinds": {"name": "builtins.frozenset", "members": ["a", "b"]},
         "bad": "nan",
+        "table": {"a": 1, "b": {"c": "x"}},
     }
     assert first_difference(describe(held), describe(held)) is None
     assert tomllib.loads(to_toml(describe(held)))["cost"]["b"] == 1.59

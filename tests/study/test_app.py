@@ -84,6 +84,20 @@ def test_everybody_sees_the_same_items_with_as_many_options_as_their_group_has(a
     assert sorted(map(sorted, sizes)) == [[2], [2], [4], [4], [8], [8]]
 
 
+def test_pages_have_their_styles(participant: Participant) -> None:
+    assert participant.client.get("/static/study/study.css").status_code == 200
+
+
+def test_what_is_left_counts_down(participant: Participant) -> None:
+    started = participant.client.post("/api/start", json={"consent": True}, headers=participant.headers)
+    assert started.json() == {"left": 5}
+    assert [participant.post(question).json() for question in participant.questions()] == [
+        {"left": left} for left in (4, 3, 2, 1, 0)
+    ]
+    again = participant.client.post("/api/start", json={"consent": True}, headers={**participant.headers})
+    assert again.json() == {"left": 0}
+
+
 def test_the_truth_is_told_to_nobody(participant: Participant) -> None:
     participant.start()
     question = participant.questions()[0]
@@ -124,7 +138,8 @@ def test_who_gave_up_an_hour_ago_leaves_a_place(folder: Path) -> None:
     groups = sorted(store.start(f"{i}", None, now).options for i in range(3))
     assert groups == [2, 4, 8]
     assert gone.options in groups
-    assert results_of(store).given_up == 1
+    told = results_of(store)
+    assert (told.under_way, told.given_up, told.items, len(told.sessions)) == (3, 1, 4, 0)
     store.close()
 
 
@@ -310,5 +325,8 @@ def test_every_answer_is_in_the_csv_and_it_is_the_same_twice(app: Any, folder: P
     assert len(rows) == 7 * 4 + 2
     assert {row["correct"] for row in rows if row["finished"] == "yes"} == {"yes"}
     assert all(row["truth"] in json.loads(row["classes"]) for row in rows)
-    assert len({row["person"] for row in rows if row["left_out"] == "yes"}) == 1  # one group has three people
+    (left_out,) = {row["person"] for row in rows if row["left_out"] == "yes"}  # one group has three people
+    told = results_of(app.state.store)
+    assert (told.ruled.left_out, told.everybody.left_out) == ((int(left_out),), ())
+    assert [sum(group.people for group in table.groups) for table in (told.ruled, told.everybody)] == [6, 7]
     assert sum(row["finished"] == "no" for row in rows) == 2

@@ -5,17 +5,34 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
-from shortlist.study.plan import Item, Settings, next_group, order_for, plan_study
+from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.image_folder import ImageFolder
+from shortlist.study.plan import (
+    KEYS,
+    SIDE,
+    Item,
+    Settings,
+    check_groups,
+    next_group,
+    order_for,
+    pictures,
+    plan_study,
+    signs,
+)
 from shortlist.study.store import Person
 from shortlist.types import Array, Ints, ShortlistError
+from shortlist.web.items import png
 
 LABELS = np.random.default_rng(0).permutation(np.repeat(np.arange(40), 5))
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
@@ -128,3 +145,47 @@ def test_everybody_sees_every_item_once_and_practice_first(seed: int, items: int
     orders = [order_for(person, flags, seed) for person in range(3)]
     assert all(sorted(order) == list(range(items + practice)) for order in orders)
     assert all(order[:practice] == list(range(practice)) for order in orders)
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------
+
+
+def test_signs_are_those_on_no_key() -> None:
+    names = ["Latin a", "Greek Ω", "Digit 7", "Cyrillic Ж", "Latin É"]
+    pixels = np.arange(7 * 4, dtype=np.uint8).reshape(7, 2, 2)
+    glyphs = Arrays(pixels, [0, 1, 2, 3, 4, 3, 1], classes=names, keys=[f"k{i}" for i in range(7)])
+    kept = signs(glyphs)
+    assert (kept.classes, kept.keys) == (("Ω", "Ж"), ("k1", "k3", "k5", "k6"))
+    assert kept.labels.tolist() == [0, 1, 1, 0]
+    np.testing.assert_array_equal(np.asarray(kept.inputs), pixels[[1, 3, 5, 6]])
+    shown = pictures(kept, [3, 0])
+    assert shown == [png(pixels[6]), png(pixels[1])]
+    with pytest.raises(ShortlistError, match="its items are features; a study shows images"):
+        pictures(Arrays(np.ones((2, 2)), [0, 1]), [0])
+
+
+def test_the_least_and_the_most_that_can_be_asked_for() -> None:
+    """The bounds themselves will do."""
+    assert Settings({}, items=1, practice=0, seed=0).items == 1
+    assert len(plan_study(np.arange(4), 4, Settings({}, items=4, groups=(2, 4), practice=0))) == 4
+    check_groups((2, len(KEYS)), len(KEYS))
+    for groups, n_classes, words in (
+        ((2, len(KEYS) + 1), 99, "from 2 to 35"),
+        ((4, 4), 9, "that grow"),
+        ((2, 3), 2, "3 options need as many classes, and there are 2; give smaller ones, such as 2$"),
+        ((2, 17), 16, "such as 2,4,8,16$"),
+        ((2, 9), 1, "such as 2$"),
+    ):
+        with pytest.raises(ShortlistError, match=words):
+            check_groups(groups, n_classes)
+    for wrong in ({"practice": -1}, {"seed": -1}, {"items": 2.0}, {"groups": (2, 4.0)}):
+        with pytest.raises(ShortlistError, match="whole number"):
+            Settings({}, **wrong)
+
+
+def test_photographs_are_made_no_longer_than_a_page_shows(tmp_path: Path) -> None:
+    for name, size in (("a", (2 * SIDE, SIDE)), ("b", (30, 40))):
+        (tmp_path / name).mkdir()
+        Image.new("RGB", size, (9, 9, 9)).save(tmp_path / name / "1.png")
+    found = [Image.open(BytesIO(shot)).size for shot in pictures(ImageFolder(tmp_path), [0, 1])]
+    assert found == [(SIDE, SIDE // 2), (30, 40)]

@@ -5,8 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from shortlist.campaign.config import from_toml
 from shortlist.costs import Seconds
-from shortlist.study.results import PAPER, Results, correlation, figure, fit, outliers, sentences, tabulate
+from shortlist.study.results import (
+    PAPER,
+    Results,
+    cells,
+    correlation,
+    cost_toml,
+    figure,
+    fit,
+    is_guessing,
+    outliers,
+    paper_cells,
+    sentences,
+    tabulate,
+    who,
+)
 from shortlist.study.store import Session
 
 
@@ -126,3 +141,36 @@ def test_a_fit_says_its_error_where_there_are_people_enough_to_have_one() -> Non
     assert two.error is None
     assert "standard error" not in sentences(tabulate(HAND[1:4:2]))[-1]
     assert fit([person(1, 4, 6.0), person(2, 8, 6.0)]).r_squared is None  # type: ignore[union-attr] # nothing varies
+
+
+def test_who_guesses_is_said_only_where_chance_can_tell() -> None:
+    """At a hundredth: 1 of 100 options once, right or wrong."""
+    assert is_guessing(Session(1, 100, (1.0,), 0))
+    assert not is_guessing(Session(1, 100, (1.0,), 1))
+    assert not is_guessing(Session(1, 99, (1.0,), 0))  # one answer of so few options may be right by chance
+
+
+def test_numbers_of_people_are_words() -> None:
+    def told(n: int, under_way: int = 0, given_up: int = 0) -> str:
+        sessions = tuple(person(i, 4, 10.0) for i in range(n))
+        return who(Results(2, sessions, under_way, given_up, tabulate([]), tabulate([])))
+
+    assert told(1) == "1 person has finished; 0 under way"
+    assert told(2, 3, 1) == ("2 people have finished; 3 under way; 1 began more than an hour ago and did not finish")
+    guessing = tabulate([person(1, 4, 10.0, 0, n=20)])
+    assert "1 person was right no oftener than by guessing: no cost is fitted to that." in sentences(guessing)
+
+
+def test_a_line_of_the_table_and_the_papers_beside_it() -> None:
+    (four, _) = tabulate(HAND).groups
+    assert cells(four) == ("4", "2", "12.0 ± 2.8", "6.00", "75.0 ± 35.4")
+    assert paper_cells(4) == ("69.4 ± 13.8", "3.47", "100.0 ± 0.0")
+    assert paper_cells(5) == ("–", "–", "–")
+
+
+def test_what_was_fitted_can_be_priced_with() -> None:
+    found = tabulate(HAND).fit
+    assert found is not None
+    text = cost_toml(found)
+    assert text.startswith("# Measured by a user study: 4 people, 8 answers. Goes under [query]")
+    assert from_toml(text)["cost"] == {"name": "seconds", "a": -12.0, "b": 9.0}

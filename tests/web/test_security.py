@@ -63,6 +63,14 @@ def test_an_annotator_is_refused_at_every_owners_door(app: Served, by: str) -> N
     assert kept(app) == before
 
 
+def test_a_browser_is_shown_a_page_that_says_so(app: Served) -> None:
+    got = app.sign_in("ana").ask("GET", "/dashboard", headers={"Accept": "text/html"})
+    assert got.status_code == 403
+    assert got.headers["content-type"].startswith("text/html")
+    assert "nly an owner of the campaign may do this" in got.text
+    assert app.client.get("/dashboard", headers={"Accept": "text/html"}).headers["location"] == "/sign-in"
+
+
 def test_an_annotator_is_let_in_at_the_others(app: Served) -> None:
     ana = app.sign_in("ana")
     for method, path in sorted(FOR_ANNOTATORS - {("POST", "/api/sign-out")}):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import http.client
 import os
 import re
@@ -10,7 +11,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
+import webbrowser
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -20,11 +23,12 @@ from typing import Any
 import pytest
 import uvicorn
 
+from shortlist.system.files import locked
 from shortlist.types import ShortlistError
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
 from shortlist.web.security import LOCAL
-from shortlist.web.serve import address, first_owner, is_local, listening, most_connections, serve
+from shortlist.web.serve import LOCK, address, first_owner, is_local, listening, most_connections, new_link, serve
 from tests.campaign.toys import campaign
 from tests.cases import in_turn
 from tests.cli.command import Command
@@ -340,3 +344,60 @@ def test_the_address_is_one_that_a_browser_finds() -> None:
         with socket.socket() as heard:
             heard.bind(("127.0.0.1", 0))
             assert address(host, heard) == f"http://{shown}:{heard.getsockname()[1]}"
+
+
+# --- without a server ------------------------------------------------------------------------------------------
+
+
+def test_a_new_link_is_for_the_server_that_is_there(tmp_path: Path) -> None:
+    with closing(People(tmp_path, passwords=Passwords(**FAST))) as people:
+        people.add("olga", "owner")
+        for left in (None, "http://127.0.0.1:1"):  # nothing, and what a server that was killed has left
+            if left:
+                (tmp_path / LOCK).write_text(left)
+            with pytest.raises(ShortlistError, match="it is not being served; shortlist label"):
+                new_link(tmp_path)
+        with locked(tmp_path / LOCK, "served"):
+            (tmp_path / LOCK).write_text("http://127.0.0.1:7")
+            link = new_link(tmp_path)
+            place, _, token = link.rpartition("/")
+            assert place == "http://127.0.0.1:7/start"
+            session = people.session(people.take_start_link(token) or "")
+            assert session is not None
+            assert session.person.name == "olga"
+            (tmp_path / LOCK).write_text("")  # a server that has only begun
+            with pytest.raises(ShortlistError, match="it is not being served"):
+                new_link(tmp_path)
+
+
+@pytest.mark.parametrize(("user", "name"), [("ana", "ana"), ("", "owner"), ("x" * 70, "x" * 64), (None, "owner")])
+def test_the_first_owner_is_called_as_on_this_machine(
+    tmp_path: Path, user: str | None, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def getuser() -> str:
+        if user is None:
+            raise KeyError("getpwuid(): uid not found: 1000")
+        return user
+
+    monkeypatch.setattr(getpass, "getuser", getuser)
+    with closing(People(tmp_path, passwords=Passwords(**FAST))) as people:
+        assert first_owner(people, must_have_password=None) == name
+        assert first_owner(people, must_have_password=None) == name
+        assert [(p.name, p.role) for p in people.everyone()] == [(name, "owner")]
+
+
+def test_a_browser_opens_the_link_that_is_printed(
+    tmp_path: Path, started: Started, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, is_open = list[str](), threading.Event()
+
+    def show(link: str) -> bool:
+        opened.append(link)
+        is_open.set()
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", show)
+    with campaign(tmp_path / "run") as going:
+        serve(going, worker=["true"], say=started.said.append)
+    assert is_open.wait(60)
+    assert f": {opened[0]}   (this link works once" in started.said[1]

@@ -57,8 +57,10 @@ class Badge(Sequential):
         array([12.5])
         """
         assert embeddings is not None
-        short = self.top is not None and self.top < probs.shape[1]
-        u = Truncated.of(probs, self.top or 0) if short else Dense(residuals(probs))
+        if self.top is not None and self.top < probs.shape[1]:
+            u: Dense = Truncated.of(probs, self.top)
+        else:
+            u = Dense(residuals(probs))
         h = embeddings
         if h.dtype.itemsize > max(4, probs.dtype.itemsize):  # 64 bits beside 32 would make everything 64
             h = array_namespace(h).astype(h, array_namespace(h).float32)

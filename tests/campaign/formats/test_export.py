@@ -21,6 +21,7 @@ from shortlist.campaign.engine import Campaign
 from shortlist.campaign.formats import FORMATS, format_of
 from shortlist.campaign.formats import export as export_module
 from shortlist.campaign.formats.export import ANSWER_COLUMNS, LABEL_COLUMNS, export, sheet_of, snapshot_of
+from shortlist.campaign.formats.label_studio import labelling_interface
 from shortlist.campaign.questions.resolution import Overlap
 from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
@@ -401,3 +402,12 @@ def test_what_belongs_to_the_campaign_is_not_written_over(tmp_path: Path) -> Non
     with pytest.raises(ShortlistError, match="is no ordinary file"):
         export(tmp_path / "run", tmp_path / "folder.csv")
     assert (tmp_path / "run" / "campaign.db").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "tag", "field"), [("image", "Image", "image"), ("text", "Text", "text"), ("", "Text", "key")]
+)
+def test_a_label_studio_project_shows_what_an_item_has(content: str, tag: str, field: str) -> None:
+    shown = labelling_interface({content: "x"})
+    assert f'<{tag} name="item" value="${field}"/>' in shown
+    assert 'toName="item" value="$options" choice="single"' in shown

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
+from types import SimpleNamespace
 
 import pytest
 
 from shortlist.types import Answer, ShortlistError
+from shortlist.web.service import answer_writer
 from shortlist.web.service.answer_writer import AnswerWriter
 
 
@@ -98,3 +101,41 @@ def test_closing_writes_what_was_asked_for() -> None:
     book.go.set()
     writer.close()
     assert book.written == [[3]]
+
+
+def test_where_many_answer_it_waits_a_moment_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a transaction of several; after one of a single answer nobody waits."""
+    book, waited = Book(), list[float]()
+    writer = AnswerWriter(book.record)
+
+    def more(seconds: float) -> None:
+        waited.append(seconds)
+        writer.submit(Answer(9, "skip"))  # comes meanwhile
+
+    monkeypatch.setattr(answer_writer, "time", SimpleNamespace(sleep=more))
+    first: list[Future[int]] = [writer.submit(Answer(i, "skip")) for i in range(3)]
+    book.go.set()
+    for future in first:
+        future.result(60)
+    alone = book.written[0] == [0]
+    assert (book.written, waited) == (([[0], [1, 2]], []) if alone else ([[0, 1, 2]], []))
+    writer.submit(Answer(4, "skip")).result(60)
+    assert (book.written[-1], waited) == ([4, 9], [answer_writer.GATHERED])
+    writer._busy = False
+    writer.submit(Answer(5, "skip")).result(60)
+    writer.close()
+    assert (book.written[-1], len(waited)) == ([5], 1)
+
+
+def test_so_many_in_one_transaction_and_the_rest_in_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_writer, "TOGETHER", 4)
+    monkeypatch.setattr(answer_writer, "GATHERED", 0.0)
+    book = Book()
+    writer = AnswerWriter(book.record)
+    writer.submit(Answer(0, "skip"))
+    rest: list[Future[int]] = [writer.submit(Answer(i, "skip")) for i in range(1, 11)]
+    book.go.set()
+    assert [future.result(60) for future in rest] == [100 + i for i in range(1, 11)]
+    writer.close()
+    assert max(map(len, book.written)) == 4
+    assert [i for together in book.written for i in together] == list(range(11))

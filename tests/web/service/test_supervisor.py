@@ -197,3 +197,21 @@ def test_one_that_keeps_dying_is_started_ever_later(monkeypatch: pytest.MonkeyPa
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(Dying(Ear(), []).run())  # type: ignore[arg-type]
     assert waits == [2, 4, 8, 16, 32, 60, 60, 60, 60, 1, 2]
+
+
+def test_a_poke_is_a_line_and_one_poke_is_one() -> None:
+    ear = Ear()
+    echo = SAY + 'for line in sys.stdin: print(json.dumps({"state": "poked"}), flush=True)'
+
+    async def watch() -> None:
+        watching = asyncio.create_task(Supervisor(ear, [sys.executable, "-c", echo]).run())  # type: ignore[arg-type]
+        await ear.until("waiting", 1)
+        for times in (1, 2):
+            ear.poke.set()
+            await ear.until("poked", times)
+            assert not ear.poke.is_set()
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    asyncio.run(watch())
+    assert [message["state"] for message in ear.heard_] == ["waiting", "poked", "poked"]

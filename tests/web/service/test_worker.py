@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from shortlist.campaign.engine import Campaign, Step
 from shortlist.types import Dataset, ShortlistError
 from shortlist.web.service import worker
-from shortlist.web.service.worker import work
+from shortlist.web.service.worker import Voice, apart, work
 from tests.campaign.toys import Fixed, answers, campaign, data, learning
 
 DATA = data(60)
@@ -43,11 +44,15 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[dict[str, Any
     """Run the worker; after each turn of its loop the next of `between` is done, and what it said is returned."""
     monkeypatch.setattr(os, "nice", lambda by: by)
 
-    def run(make: Callable[..., Campaign], *between: Callable[[], object]) -> list[dict[str, Any]]:
+    def run(
+        make: Callable[..., Campaign], *between: Callable[[], object], waits: list[float] | None = None
+    ) -> list[dict[str, Any]]:
         steps, out = iter(between), io.StringIO()
 
         class Poked(threading.Event):
             def wait(self, timeout: float | None = None) -> bool:
+                if waits is not None:
+                    waits.append(timeout or 0)
                 step = next(steps, None)
                 if step is None:
                     raise EnoughError
@@ -129,3 +134,64 @@ def test_a_model_that_breaks_is_told_of_and_tried_again(
         said = watched(lambda watch: going, lambda: answer_open(going), lambda: None)
     assert said[-1]["error"] == "The worker cannot go on, and tries again: ZeroDivisionError: division by zero."
     assert "Traceback" in capsys.readouterr().err
+
+
+# --- the process itself ----------------------------------------------------------------------------------------
+
+
+def test_what_a_library_prints_is_not_taken_for_what_the_worker_says(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (tmp_path / "out").open("w") as out, apart(out) as ours:
+        print("noise", file=out, flush=True)
+        print("said", file=ours, flush=True)
+    assert (tmp_path / "out").read_text() == "said\n"
+    assert "noise" in capfd.readouterr().err
+
+
+def test_a_line_pokes_and_the_end_of_them_is_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, gone = list[int](), threading.Event()
+
+    def end(code: int) -> None:
+        ended.append(code)
+        gone.set()
+
+    monkeypatch.setattr(os, "_exit", end)
+    read, write = os.pipe()
+    with os.fdopen(read) as lines, os.fdopen(write, "w", buffering=1) as server:
+        poked = worker.listen(lines)
+        assert not poked.wait(0.05)
+        server.write("\n")
+        assert poked.wait(60)
+        assert ended == []
+        assert [thread.daemon for thread in threading.enumerate() if thread.name == "listener"][-1]
+        server.close()
+        assert gone.wait(60)
+    assert ended == [0]
+
+
+def test_a_beat_says_how_much_of_the_processor_was_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, slept = io.StringIO(), list[float]()
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) > 2:
+            raise EnoughError
+
+    monkeypatch.setattr(worker, "time", SimpleNamespace(sleep=sleep, process_time=lambda: 7.5))
+    with pytest.raises(EnoughError):
+        Voice(out).beat()
+    assert [json.loads(line) for line in out.getvalue().splitlines()] == [{"used": 7.5}] * 2
+    assert slept == [worker.BEAT_SECONDS] * 3
+
+
+def test_it_looks_again_soon_while_it_waits_and_later_once_it_is_over(tmp_path: Path, watched: Any) -> None:
+    waits: list[float] = []
+    with campaign(tmp_path / "run", DATA, rounds=1) as going:
+        watched(lambda watch: going, lambda: answer_open(going), lambda: None, waits=waits)
+    assert waits[0] == 0  # what was done may have completed the round
+    assert waits[1:] == [worker.AGAIN_SECONDS] * (len(waits) - 1)
+    waits.clear()
+    with campaign(tmp_path / "other", DATA) as going:
+        watched(lambda watch: going, lambda: None, lambda: None, waits=waits)
+    assert waits == [0, worker.LOOK_SECONDS, worker.LOOK_SECONDS]
