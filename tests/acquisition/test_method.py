@@ -15,7 +15,7 @@ from shortlist.acquisition.badge import Badge
 from shortlist.acquisition.core_set import CoreSet
 from shortlist.acquisition.cost_aware import CostAware
 from shortlist.acquisition.entropy import Entropy
-from shortlist.acquisition.method import Scored, Sequential, Value, best, race
+from shortlist.acquisition.method import FREE, Scored, Sequential, Value, _settled, best, race
 from shortlist.acquisition.random import Random
 from shortlist.acquisition.scan import BLOCK, scan
 from shortlist.system.arrays import to_numpy
@@ -222,3 +222,114 @@ def test_tensors_that_learn_and_tensors_beside_arrays_are_taken() -> None:
         for p, e, old in product((probs, learning), (points, there), (points[:3], there[:3])):
             picks = method.select(p, embeddings=e, labelled_embeddings=old, price=learning[:, 0], n=5, rng=0)
             assert picks.tolist() == usual.tolist()
+
+
+# --- prices ----------------------------------------------------------------------------------------------------
+
+
+def test_what_costs_nothing_costs_a_millionth_of_the_dearest() -> None:
+    def settled(*price: float) -> list[float]:
+        found = _settled(Value(np.array(price)), None, "Mine", len(price))
+        assert found is not None
+        return [float(p) for p in found]
+
+    assert settled(2.0, 0.5) == [2.0, 0.5]
+    assert settled(2.0, 0.0) == [2.0, 2.0 * FREE]
+    assert settled(0.0, 0.0) == [1.0, 1.0]
+    assert settled() == []
+    assert _settled(Value(), None, "Mine", 3) is None
+    for wrong, words in (
+        ([-0.1, 1.0], "every price must be a finite number of at least 0"),
+        ([np.nan, 1.0], "every price must be a finite number"),
+        ([np.inf, 1.0], "every price must be a finite number"),
+        ([1.0], r"one number per item, \(2,\), got shape \(1,\)"),
+        ([[1.0, 1.0]], r"got shape \(1, 2\)"),
+        ("dear", "got str"),
+    ):
+        with pytest.raises(ShortlistError, match=f"Mine: .*{words}"):
+            _settled(Value(wrong), None, "Mine", 2)
+
+
+def test_the_rest_is_filled_at_random_or_cheapest_first_and_ties_by_place() -> None:
+    open_ = np.array([True, False, True, True, True])
+    rng = np.random.default_rng(0)
+    assert Value(np.array([3.0, 0.0, 1.0, 3.0, 1.0])).filler(open_, rng).tolist() == [2, 4, 0, 3]
+    found = [tuple(Value().filler(open_, rng).tolist()) for _ in range(50)]
+    assert {tuple(sorted(order)) for order in found} == {(0, 2, 3, 4)}
+    assert len(set(found)) > 5
+
+
+def test_a_share_is_what_is_left_of_a_worth() -> None:
+    assert [Value().share(gain, 2.0) for gain in (0.0, 0.5, 2.0)] == [0, 0.25, 1]
+    assert Value().share(0.0, 0.0) == 0
+    priced = Value(np.ones(1), d=0.5)
+    assert [priced.share(gain, 3.0) for gain in (0.0, 3.0)] == [0.5, 1]
+
+
+# --- what a pool has to be -------------------------------------------------------------------------------------
+
+
+class Takes(Sequential):
+    """The first ones, of a pool of which it needs these fields."""
+
+    needs = frozenset({"embeddings", "labelled_embeddings"})
+
+    def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+        return np.arange(n)
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"embeddings": np.ones((3, 2))}, None),
+        ({"embeddings": np.ones((3, 2)), "labelled_embeddings": np.ones((1, 2))}, None),
+        ({"embeddings": np.ones((3, 2)), "labelled_embeddings": np.ones((0, 2))}, None),
+        ({"embeddings": np.ones((3, 0))}, None),
+        ({}, "Takes needs embeddings, and the pool has none: pass embeddings=…"),
+        ({"embeddings": np.ones(3)}, r"embeddings must be an array of 2 dimensions, got shape \(3,\)"),
+        ({"embeddings": np.ones((3, 2), int)}, "embeddings must be floating point numbers, got int64"),
+        ({"embeddings": np.array([[1, 1], [1, np.inf], [1, 1]])}, "embeddings row 1 is not finite"),
+        ({"embeddings": np.array([[1, 1], [1, 1], [-np.inf, 1]])}, "embeddings row 2 is not finite"),
+        ({"embeddings": np.array([[np.nan, 1], [1, 1], [1, 1]])}, "embeddings row 0 is not finite"),
+        (
+            {"embeddings": np.ones((3, 2)), "labelled_embeddings": np.ones((1, 3))},
+            r"labelled_embeddings \(1, 3\) and embeddings \(3, 2\) must have as many columns",
+        ),
+        (
+            {"embeddings": np.ones((3, 2)), "labelled_embeddings": np.array([[1, np.nan]])},
+            "labelled_embeddings row 0 is not finite",
+        ),
+        ({"embeddings": np.ones((3, 2)), "losses": np.ones(2)}, "fields of different lengths: embeddings 3, losses 2"),
+    ],
+)
+def test_fields_are_there_finite_and_of_one_length(fields: dict[str, Any], words: str | None) -> None:
+    if words is None:
+        assert Takes().select(None, n=2, rng=0, **fields).tolist() == [0, 1]
+    else:
+        with pytest.raises(ShortlistError, match=words):
+            Takes().select(None, n=2, rng=0, **fields)
+
+
+def test_more_than_there_are_is_told_and_fewer_than_none_refused() -> None:
+    with pytest.warns(UserWarning, match="Takes: 4 picks are asked of a pool of 3 items; it picks all of them") as told:
+        assert Takes().select(None, embeddings=np.ones((3, 2)), n=4, rng=0).tolist() == [0, 1, 2]
+    assert told[0].filename == __file__  # the line that called select
+    assert Takes().select(None, embeddings=np.ones((3, 2)), n=3, rng=0).tolist() == [0, 1, 2]
+    assert Takes().select(None, embeddings=np.ones((3, 2)), n=0, rng=0).tolist() == []
+    with pytest.raises(ShortlistError, match="Takes: n must be at least 0, got -1"):
+        Takes().select(None, embeddings=np.ones((3, 2)), n=-1, rng=0)
+    with pytest.raises(ShortlistError, match="fields of different lengths: embeddings 3, size 4"):
+        Takes().select(Pool(embeddings=np.ones((3, 2)), size=4), n=1, rng=0)
+
+
+def test_gains_a_hair_below_0_are_0_and_not_further() -> None:
+    class Mine(Scored):
+        def gains(self, batch: Predictions) -> Array:
+            return np.asarray(found)
+
+    probs = np.full((3, 2), 0.5)
+    found = [-1e-6, 0.0, 0.5]
+    assert Mine().select(probs, n=3, rng=0).tolist() == [2, 0, 1]
+    found = [0.0, -1.1e-6, 0.5]
+    with pytest.raises(ShortlistError, match=r"Mine: gains have to be at least 0, and item 1 has -1\.1e-06"):
+        Mine().select(probs, n=3, rng=0)

@@ -95,3 +95,11 @@ def test_what_a_query_knows_is_its_own_and_comes_back_after_every_restart(tmp_pa
     cuts = {q.cuts for q in going.view.questions() if q.round == 4 and q.purpose == "query"}
     assert states[-1] is not None
     assert cuts == {tuple(states[-1]["steps"])}
+
+
+def test_a_campaign_that_was_closed_is_one_database_without_a_log(tmp_path: Path) -> None:
+    going = campaign(tmp_path / "run", data())
+    going.questions()
+    assert (tmp_path / "run" / "campaign.db-wal").exists()
+    going.close()
+    assert sorted(path.name for path in (tmp_path / "run").glob("campaign.db*")) == ["campaign.db"]

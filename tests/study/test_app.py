@@ -330,3 +330,15 @@ def test_every_answer_is_in_the_csv_and_it_is_the_same_twice(app: Any, folder: P
     assert (told.ruled.left_out, told.everybody.left_out) == ((int(left_out),), ())
     assert [sum(group.people for group in table.groups) for table in (told.ruled, told.everybody)] == [6, 7]
     assert sum(row["finished"] == "no" for row in rows) == 2
+
+
+def test_a_refusal_says_what_is_wrong(participant: Participant) -> None:
+    for address, status, words in (
+        ("/nothing", 404, "There is no such page."),
+        ("/results?token=x", 404, "There is no such page."),
+        ("/api/questions", 403, "you have not started yet; open the first page"),
+    ):
+        got = participant.client.get(address)
+        assert (got.status_code, words in got.text) == (status, True)
+    got = participant.client.post("/", json={})
+    assert (got.status_code, "Method Not Allowed" in got.text) == (405, True)

@@ -189,3 +189,13 @@ def test_photographs_are_made_no_longer_than_a_page_shows(tmp_path: Path) -> Non
         Image.new("RGB", size, (9, 9, 9)).save(tmp_path / name / "1.png")
     found = [Image.open(BytesIO(shot)).size for shot in pictures(ImageFolder(tmp_path), [0, 1])]
     assert found == [(SIDE, SIDE // 2), (30, 40)]
+
+
+def test_a_setting_that_there_is_not_is_named() -> None:
+    asked = {"dataset": {"name": "digits"}, "items": 5, "groups": [2, 3]}
+    assert Settings.of(asked, "study.toml").groups == (2, 3)
+    assert Settings.of({"dataset": {"name": "digits"}}, "x").groups == (4, 8, 16, 32)
+    with pytest.raises(ShortlistError, match=r"study\.toml: itmes is no setting of a study"):
+        Settings.of({**asked, "itmes": 5}, "study.toml")
+    with pytest.raises(ShortlistError, match="there is nothing to show yet"):
+        Settings.of({"items": 5}, "study.toml")

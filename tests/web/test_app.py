@@ -359,3 +359,68 @@ def test_the_app_starts_its_worker_and_passes_on_what_it_says(tmp_path: Path) ->
             while client.app.state.service.doing.words != "for you":  # type: ignore[attr-defined]
                 assert time.monotonic() < until, "the worker was not heard"
                 time.sleep(0.02)
+
+
+# --- bounds of what may be asked -------------------------------------------------------------------------------
+
+
+def test_no_more_is_asked_for_than_there_can_be(app: Served, ana: Person) -> None:
+    for address, status in (
+        ("/api/questions?n=20", 200),
+        ("/api/questions?n=0", 200),
+        ("/api/questions?n=21", 422),
+        ("/api/questions?n=-1", 422),
+        ("/api/questions?holding=1,", 422),
+        (f"/api/questions?holding={'1,' * 399}1", 200),
+        (f"/api/questions?holding={'1,' * 400}1", 422),
+        (f"/api/questions/{2**53}", 409),
+        (f"/api/questions/{2**53 + 1}", 404),
+        (f"/api/questions/-{2**53 + 1}", 404),
+        ("/api/answers?limit=1", 200),
+        ("/api/answers?limit=1000", 200),
+        ("/api/answers?limit=0", 422),
+        ("/api/answers?limit=1001", 422),
+    ):
+        assert ana.ask("GET", address).status_code == status, address
+    olga = app.sign_in("olga", "owner")
+    for what in ("invitations", "tokens"):
+        found = [olga.ask("DELETE", f"/api/{what}/{id}").status_code for id in (-1, 0, 2**53 - 1, 2**53)]
+        assert found == [404, 400, 400, 404], what
+    for body, status in (
+        ({"hours": 24 * 90}, 200),
+        ({"hours": 24 * 90 + 1}, 422),
+        ({"hours": 0}, 422),
+        ({"hours": 0.5, "role": "owner"}, 200),
+        ({"role": "king"}, 422),
+    ):
+        assert olga.ask("POST", "/api/invitations", json=body).status_code == status, body
+    assert olga.ask("POST", "/api/decisions", json={"question": -1, "label": 1}).status_code == 404
+    assert olga.ask("POST", "/api/decisions", json={"question": 0, "label": 1}).status_code == 400
+
+
+def test_what_changed_about_a_person_is_told(app: Served) -> None:
+    olga = app.sign_in("olga", "owner")
+    app.sign_in("ana")
+    assert olga.post("/api/people/ana", role="owner")["role"] == "owner"
+    assert olga.post("/api/people/ana", active=False)["active"] is False
+    assert olga.post("/api/people/ana")["active"] is False
+    assert olga.ask("POST", "/api/people/nobody", json={"active": True}).status_code == 404
+
+
+def test_one_thing_is_exported_at_a_time(app: Served) -> None:
+    olga = app.sign_in("olga", "owner")
+    names = {"": "labels", "&all=true": "all", "&answers=true": "answers"}
+    for more, name in names.items():
+        got = olga.ask("GET", f"/api/export?format=csv{more}")
+        assert (got.status_code, f'filename="{name}-' in got.headers["content-disposition"]) == (200, True)
+    for more in ("&all=true&answers=true", "&all=true&as_given=true", "&as_given=true"):
+        assert olga.ask("GET", f"/api/export?format=csv{more}").status_code == 400
+
+
+def test_cookies_are_for_this_site_and_for_no_script(app: Served) -> None:
+    app.sign_in("ana")
+    got = app.client.post("/api/sign-in", json={"name": "ana", "password": "a long password"})
+    cookies = got.headers.get_list("set-cookie")
+    assert len(cookies) == 2  # the session, and the mark of a browser that is known
+    for cookie in cookies:
+        assert {part.strip().lower() for part in cookie.split(";")[1:]} >= {"httponly", "samesite=lax", "path=/"}

@@ -169,3 +169,65 @@ def test_more_rounds_later_go_on_as_if_asked_for_at_once(tmp_path: Path) -> None
     whole, late = snapshot(tmp_path / "whole"), snapshot(tmp_path / "late")
     assert late == whole
     assert "rounds = 5" in (tmp_path / "late" / "campaign.toml").read_text()
+
+
+def stops(stop: Stopping, *finished: Round, batch_cost: float = 0.0) -> bool:
+    return stop.reason(finished, batch_cost) is not None
+
+
+def test_the_bounds_themselves() -> None:
+    """What was asked for is reached where it is just reached, and a twentieth of a batch is worth a round."""
+    assert [stops(Stopping(rounds=2), replace(BLANK, number=n)) for n in (1, 2, 3)] == [False, True, True]
+    assert [stops(Stopping(accuracy=60), replace(BLANK, accuracy=a)) for a in (59.9, 60.0, None)] == [
+        False,
+        True,
+        False,
+    ]
+    paid = [replace(BLANK, cost=cost) for cost in (48.0, 49.0, 49.1, 50.0, 51.0)]
+    assert [stops(Stopping(cost=50), last, batch_cost=20) for last in paid] == [False, False, True, True, True]
+    assert [stops(Stopping(cost=50), last) for last in paid] == [False, False, False, True, True]
+    assert stops(Stopping(cost=50), replace(BLANK, cost=50 - 1e-9))  # rounding is not money
+    assert not stops(Stopping(cost=50), replace(BLANK, cost=50 - 1e-6))
+
+
+def test_flat_is_no_more_than_the_tolerance_above_the_best_before() -> None:
+    stop = Stopping(flat=2, tolerance=1.0)
+    for accuracies, over in (
+        ([50, 50], False),  # no round before them to compare with
+        ([50, 50, 51], True),
+        ([50, 51, 50], True),
+        ([50, 52, 40], False),
+        ([50, 51.5, 51.5], False),
+        ([60, 50, 61, 60.5], True),
+        ([60, 50, 61.5, 60.5], False),
+        ([50, None, 50, 50], True),
+        ([50, None, 50], False),
+    ):
+        finished = [replace(BLANK, accuracy=accuracy) for accuracy in accuracies]
+        assert stops(stop, *finished) is over, accuracies
+    assert stops(Stopping(flat=1, tolerance=0.0), BLANK, BLANK)
+
+
+@pytest.mark.parametrize(
+    ("stop", "words"),
+    [
+        ({"rounds": 0}, "rounds must be above 0, got 0"),
+        ({"rounds": 1.5}, "rounds must be a whole number, got 1.5"),
+        ({"flat": 0.5}, "flat must be a whole number, got 0.5"),
+        ({"cost": 0.0}, "cost must be above 0"),
+        ({"cost": "5"}, "cost must be above 0, got '5'"),
+        ({"accuracy": 1}, "accuracy is in percent; 1 would be reached at once"),
+    ],
+)
+def test_what_is_no_end(stop: dict[str, Any], words: str) -> None:
+    with pytest.raises(ShortlistError, match=words):
+        Stopping(**stop)
+    Stopping(rounds=1, cost=0.5, accuracy=1.1, flat=1)
+
+
+@pytest.mark.parametrize(("items", "asked"), [(8.5, [8, 1]), (16.0, [8, 8]), (11.3, [8, 3]), (8.3, [8])])
+def test_as_many_as_the_money_is_for_and_one_where_it_is_for_less(
+    tmp_path: Path, items: float, asked: list[int]
+) -> None:
+    rounds, _ = ending(tmp_path, rounds=None, query=Conventional(), stop=Stopping(cost=items * np.log2(5)))
+    assert [r.asked for r in rounds] == asked

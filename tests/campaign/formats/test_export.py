@@ -411,3 +411,40 @@ def test_a_label_studio_project_shows_what_an_item_has(content: str, tag: str, f
     shown = labelling_interface({content: "x"})
     assert f'<{tag} name="item" value="${field}"/>' in shown
     assert 'toName="item" value="$options" choice="single"' in shown
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "agree"),
+    [
+        ([("ana", "skip", None)], "skipped", None),
+        ([("ana", "none", None)], "no class", None),
+        ([("ana", "unreadable", None)], "unreadable", None),
+        ([("ana", "skip", None), ("bob", "none", None)], "no class", None),
+        ([("ana", "none", None), ("bob", "skip", None)], "no class", None),
+        ([("ana", "label", 1), ("bob", "label", 1)], "labelled", True),
+        ([("ana", "label", 1), ("bob", "label", 2)], "disputed", False),
+        ([("ana", "none", None), ("bob", "label", 2)], "disputed", False),
+        ([("ana", "none", None), ("bob", "none", None)], "no class", True),
+    ],
+)
+def test_what_an_items_answers_come_to(tmp_path: Path, said: list[Any], status: str, agree: bool | None) -> None:
+    with campaign(tmp_path / "run", DATA, overlap=Overlap(2, 1.0)) as going:
+        work(going)
+        question = going.open_questions()[0]
+        for person, kind, label in said:
+            path = question.decided_path(kind, label)
+            going.record([Answer(question.id, kind, path, person)])
+    row = by_key(rows_of(tmp_path / "run", what="all"))[question.key]
+    assert (row["status"], row["agree"], row["answers"]) == (status, agree, len(said))
+    assert (row["answer"] is None) == (status == "disputed")
+    assert (row["label"] is None) == (status != "labelled")
+
+
+def test_a_doccano_line_may_hold_one_label(tmp_path: Path) -> None:
+    for labels, found in (([], None), (["c1"], "c1"), ("c2", "c2")):
+        (tmp_path / "x.jsonl").write_text(json.dumps({"key": "item0", "label": labels}) + "\n")
+        (row,) = FORMATS["doccano"].read(tmp_path / "x.jsonl")
+        assert (row.key, row.label) == ("item0", found)
+    (tmp_path / "x.jsonl").write_text(json.dumps({"key": "item0", "label": ["c1", "c2"]}) + "\n")
+    with pytest.raises(ShortlistError, match="2 labels"):
+        list(FORMATS["doccano"].read(tmp_path / "x.jsonl"))

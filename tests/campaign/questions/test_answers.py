@@ -13,6 +13,7 @@ import pytest
 from shortlist.campaign.engine import Campaign
 from shortlist.campaign.questions.resolution import Resolution, resolve
 from shortlist.campaign.storage.store import AnswerRow, Entry
+from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
 from shortlist.types import NONE, Answer, ShortlistError
 from tests.campaign.toys import Fixed, answers, campaign, data, hashes, learning, work
@@ -252,3 +253,17 @@ def test_times_and_people_are_kept(going: Campaign) -> None:
 class _Simulated:
     def answer(self, questions: Any) -> Any:
         return iter(answers(questions, DATA.labels))
+
+
+def test_an_owner_may_decide_what_the_question_did_not_ask(tmp_path: Path) -> None:
+    with campaign(tmp_path / "run", DATA, query=OneBit()) as going:
+        work(going)
+        going.record(answers(going.open_questions(), DATA.labels))
+        work(going)
+        question = going.open_questions()[0]
+        other = next(cls for cls in range(5) if cls not in question.classes)
+        decided = question.path_to(other, decided=True)
+        with pytest.raises(ShortlistError, match="cannot be answered with label"):
+            going.record([Answer(question.id, "label", decided, "olga")])
+        going.record([Answer(question.id, "label", decided, "olga", final=True)])
+        assert resolution(going).labels[question.item] == other

@@ -113,3 +113,9 @@ def test_a_damaged_file_is_named(folder: Path, tmp_path: Path, damage: str) -> N
         path.write_bytes(texts[damage])
     with pytest.raises(ShortlistError, match=r"asked\.npz: cannot be read .*put back a copy"):
         Asked.read(path)
+
+
+def test_a_round_that_only_calibrates_has_no_list(tmp_path: Path) -> None:
+    run(tmp_path, DATA, query=CandidateSet(n_cal=8), rounds=2)
+    last = measures.recharge(tmp_path, CandidateSet(n_cal=8))[-1]
+    assert (last.mean_set_size, last.coverage, last.lists, last.full) == (None, None, 0, 0)

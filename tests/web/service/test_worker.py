@@ -195,3 +195,14 @@ def test_it_looks_again_soon_while_it_waits_and_later_once_it_is_over(tmp_path: 
     with campaign(tmp_path / "other", DATA) as going:
         watched(lambda watch: going, lambda: None, lambda: None, waits=waits)
     assert waits == [0, worker.LOOK_SECONDS, worker.LOOK_SECONDS]
+
+
+def test_what_is_said_is_heard_at_once(tmp_path: Path) -> None:
+    """The server waits for lines, not for a buffer that is full."""
+    with (tmp_path / "out").open("w") as out:
+        Voice(out).step(Step(2, "fit", "8 labels"))
+        assert json.loads((tmp_path / "out").read_text()) == {
+            "state": "working",
+            "words": "training on 8 labels",
+            "error": None,
+        }

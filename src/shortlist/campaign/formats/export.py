@@ -208,7 +208,7 @@ class _Rows:
 
     def of_answers(self) -> Iterator[Row]:
         """A row per answer, in the order they were given, those that were taken back too."""
-        gone = {a.supersedes for a in self.store.heard(0) if a.supersedes is not None}
+        gone = {a.supersedes for a in self.store.heard(0)}
         for start in range(1, self.store.last_answer() + 1, CHUNK):
             part = self.store.answers(answers.c.id.between(start, start + CHUNK - 1))
             asked = self.store.questions_by_id({a.question for a in part})
