@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.sparse import csr_matrix
 
 from shortlist.datasets import image_folder
 from shortlist.datasets.arrays import Arrays
 from shortlist.datasets.image_folder import LARGE, MOST_PIXELS, ImageFolder, affordable
 from shortlist.types import ShortlistError
 from shortlist.web import items
-from shortlist.web.items import EDGE, Pictures, Unreadable, png
+from shortlist.web.items import EDGE, MOST_NUMBERS, Pictures, Unreadable, png, view
 
 
 @pytest.fixture
@@ -153,3 +154,23 @@ def test_a_png_is_what_the_format_asks_for() -> None:
         with Image.open(io.BytesIO(drawn)) as image:
             image.load()
             np.testing.assert_array_equal(np.asarray(image), pixels)
+
+
+def test_numbers_are_drawn_as_far_as_anybody_looks() -> None:
+    rows = np.arange(2 * (MOST_NUMBERS + 1)).reshape(2, -1) / 3
+    dense, sparse = Arrays(rows, [0, 1]), Arrays(csr_matrix(rows), [0, 1])
+    for dataset in (dense, sparse):
+        shown = view(dataset, 1)
+        assert (shown["kind"], shown["key"], len(shown["values"])) == ("features", dataset.keys[1], MOST_NUMBERS)
+        assert shown["values"][0] == 171.0
+        assert shown["values"][1] == 171.333333
+    assert view(Arrays(["hello", "bye"], [0, 1]), 1)["text"] == "bye"
+    images = Arrays(np.zeros((2, 2, 2), np.uint8), [0, 1])
+    assert view(images, 1) == {"key": images.keys[1], "kind": "image", "src": "/api/items/1"}
+
+
+@pytest.mark.parametrize("position", [-1, 2])
+def test_an_item_that_there_is_not(position: int) -> None:
+    for dataset in (Arrays(np.zeros((2, 2, 2), np.uint8), [0, 1]), Arrays(["a", "b"], [0, 1])):
+        with pytest.raises(Unreadable, match=f"item {position}: there is no such picture"):
+            asyncio.run(Pictures(dataset).of(position))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from shortlist.acquisition.geometry.k_means import Scale, drawn, seeds
+from shortlist.acquisition.geometry.k_means import Scale, _Bounds, drawn, seeds
 from shortlist.acquisition.geometry.points import Dense, Points
 from shortlist.acquisition.method import Value
 from tests.backends import Backend, Matrix, each_backend, host
@@ -118,3 +118,27 @@ def test_more_data_than_a_block_looks_at_agrees_with_drawing_one_at_a_time(monke
     single = [potential(seeds(points, 60, np.random.default_rng(1000 + s), Value())) for s in range(60)]
     error = np.hypot(np.std(blocks), np.std(single)) / np.sqrt(60)
     assert abs(np.mean(blocks) - np.mean(single)) < 4 * error
+
+
+@pytest.mark.parametrize("scale", ["sum", "max"])
+@pytest.mark.parametrize("tracked", [1, 3, 40])
+def test_the_whole_lies_within_its_bounds_as_points_are_taken(
+    scale: Scale, tracked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many points are looked at meanwhile; and it has room to fall before the floor is reached."""
+    monkeypatch.setattr("shortlist.acquisition.geometry.k_means.TRACKED", tracked)
+    rng = np.random.default_rng(0)
+    for d in (0.0, 0.3, 3.0):
+        nearest = rng.exponential(size=30)
+        whole = float(nearest.sum() if scale == "sum" else nearest.max())
+        bounds = _Bounds.of(nearest, whole, scale, d)
+        assert bounds.tracked is not None
+        assert 0 < bounds.floor < bounds.start[0]
+        left = nearest.copy()
+        for _ in range(20):
+            low, high = bounds.of_whole(left[bounds.tracked])
+            now = float(left.sum() if scale == "sum" else left.max())
+            assert low * (1 - 1e-12) <= now <= high * (1 + 1e-12)
+            left = np.minimum(left, rng.exponential(size=30))
+        if tracked == 40:  # all of them
+            assert bounds.start == pytest.approx((whole, whole))

@@ -65,3 +65,13 @@ def test_a_replay_with_another_note_or_other_seconds_says_so(tmp_path: Path) -> 
         corrected = ana.post("/api/answers", **{**body, "note": "it moves", "supersedes": first})["answer"]
         assert [answer["note"] for answer in ana.get("/api/answers")["answers"]] == ["it moves"]
         assert corrected > first
+
+
+def test_what_is_malformed_is_named_where_it_has_a_name(tmp_path: Path) -> None:
+    with served(tmp_path / "run") as app:
+        ana = app.sign_in("ana")
+        for body, words in (({"question": "x"}, "question: "), ({"question": 1, "kind": "odd"}, "kind: "), ([], "")):
+            got = ana.ask("POST", "/api/answers", json=body)
+            assert got.status_code == 422
+            assert got.json()["error"].startswith(words)
+            assert not got.json()["error"].startswith(":")

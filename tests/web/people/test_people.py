@@ -426,6 +426,23 @@ def test_guesses_sent_all_at_once_are_counted_one_by_one(tmp_path: Path, clock: 
     assert len(passwords.seen) == 5
 
 
+def test_guesses_that_wait_for_their_turn_are_looked_at_again(tmp_path: Path, clock: Clock) -> None:
+    passwords, let_past = Watched(), threading.Semaphore(0)
+
+    class Looking(People):
+        def _refuse_waiting(self, account: bytes, source: bytes) -> None:
+            super()._refuse_waiting(account, source)
+            let_past.release()
+
+    with closing(Looking(tmp_path, passwords=passwords, clock=clock)) as people, ThreadPoolExecutor(12) as pool:
+        people.add("ana", "owner", SECRET)
+        with people._guessing:  # nobody has been refused, for nobody was verified
+            told = [pool.submit(refused, people, "ana", f"guess number {i}") for i in range(12)]
+            assert all(let_past.acquire(timeout=60) for _ in told)
+        assert sum(one.result(60).retry_after == 0 for one in told) == 4
+    assert len(passwords.seen) == 5
+
+
 def test_who_must_wait_is_told_so_while_others_are_verified(people: People, clock: Clock) -> None:
     waits(people, clock, 5)
     refused(people, "bo")

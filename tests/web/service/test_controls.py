@@ -17,6 +17,7 @@ from shortlist.types import Answer, Question
 from shortlist.web.people.passwords import Passwords
 from shortlist.web.people.people import People
 from shortlist.web.service.controls import Controls, control_list, sure_labels
+from shortlist.web.service.leases import Closed
 from tests.campaign.toys import campaign, data
 from tests.web.serving import FAST
 
@@ -115,3 +116,60 @@ def _any_model() -> object:
     from tests.campaign.toys import Fixed
 
     return Fixed(np.full((40, 5), 0.2))
+
+
+def test_they_are_about_so_many_sure_items_and_none_where_none_are_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shortlist.web.service.controls.KEPT", 3)
+    with campaign(tmp_path / "run", data()) as going:
+        controls = with_people(going, share=1.0)
+        asked = [controls.beside(question(id, (2,)), "ana") for id in range(40)]
+        assert len({control.item for control in asked if control}) == 3
+        none = Controls(going, controls.people, 0.0)
+        none.look()
+        assert none.beside(question(1, (2,)), "ana") is None
+        assert not any(none.due(question(id, (2,))) for id in range(100))
+
+
+def test_a_list_of_all_classes_holds_the_truth(tmp_path: Path) -> None:
+    """Nothing could be left out of it; of others half lack it."""
+    with campaign(tmp_path / "run", data()) as going:
+        controls = with_people(going, share=1.0)
+        for id in range(40):
+            row = QuestionRow(id, 2, 3, "query", (4, 2, 0, 1, 3), (2, 5), 5, True, (), "open", 1)
+            assert controls.beside(row, "ana") is not None
+        assert {control.wrong for control in controls.people.every_control()} == {False}
+
+
+def test_the_first_answer_to_a_control_question_counts(tmp_path: Path) -> None:
+    with campaign(tmp_path / "run", data()) as going:
+        controls = with_people(going, share=1.0)
+        control = controls.beside(question(7, (2,)), "ana")
+        assert control is not None
+        first, second = control.classes
+        controls.answer(Answer(control.id, "label", (first,), "ana", stage_seconds=(1.5,)))
+        controls.answer(Answer(control.id, "label", (second,), "ana"))
+        shown, said = controls.again(-control.id, "ana")
+        assert said is not None
+        assert (said["kind"], said["path"], said["id"]) == ("label", [first], control.id)
+        assert shown == control
+        (kept,) = [controls.people.control_answer(-control.id, "ana")]
+        assert (kept.stage_seconds, kept.said) == ([1.5], going.view.ids.own_class(first))
+        with pytest.raises(Closed, match="question -99 is not yours"):
+            controls.again(99, "ana")
+
+
+def test_one_person_alone_is_not_sure_nor_are_two_who_differ(tmp_path: Path) -> None:
+    with campaign(tmp_path / "run", unlabelled(), overlap=Overlap(2, 1.0), model=_any_model(), initial=3) as going:
+        one, both, differ = going.questions()
+        for person, asked, label in (
+            ("ana", one, 1),
+            ("ana", both, 2),
+            ("ben", both, 2),
+            ("ana", differ, 1),
+            ("ben", differ, 2),
+        ):
+            going.record([Answer(asked.id, "label", (label,), person)])
+        keys = [going.known.keys[item] for item in sure_labels(going)]
+        assert keys == [both.key]

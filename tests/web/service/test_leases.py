@@ -169,3 +169,61 @@ def test_everything_is_answered_once_however_many_people(n: int, people: int) ->
                 made.answered(taken.id, name)
                 answered.append(taken.id)
     assert sorted(answered) == list(range(1, n + 1))
+
+
+# --- to the second ---------------------------------------------------------------------------------------------
+
+
+def test_a_lease_ends_at_its_time_and_not_before() -> None:
+    made, clock = leases(1)
+    made.take("ana", 1)
+    clock.now += 59.9
+    assert made.is_with(1, "ana")
+    assert made.take("ben", 1) == []
+    clock.now += 0.1
+    assert not made.is_with(1, "ana")
+    assert ids(made.take("ben", 1)) == [1]
+    assert not made.is_with(2, "ana")  # there is no such question
+
+
+def test_who_has_answered_gets_it_no_more_and_others_do_while_answers_are_wanted() -> None:
+    made, _ = leases(1, wanted=2)
+    made.claim(1, "ana")
+    made.answered(1, "ana")
+    assert (len(made), made.left(1), made.left(2)) == (1, 1, 0)
+    with pytest.raises(Closed, match="question 1 has been answered"):
+        made.claim(1, "ana")
+    assert made.take("ana", 1) == []
+    assert made.renew("ana", [1, 7]) == []
+    assert ids(made.take("ben", 1)) == [1]
+    assert made.take("cem", 1) == []  # nobody else is needed
+    with pytest.raises(Closed, match="question 1 is with another person now"):
+        made.claim(1, "cem")
+    made.leave("ben")
+    assert made.claim(1, "cem") == row(1, wanted=2)
+    made.answered(1, "cem")
+    assert (len(made), made.left(1)) == (0, 0)
+    with pytest.raises(Closed, match="question 1 has been answered"):
+        made.claim(1, "dee")
+    made.answered(1, "dee")  # what came too late to be refused changes nothing
+    assert made.left(1) == 0
+
+
+def test_more_questions_come_behind_and_none_twice() -> None:
+    made, _ = leases(2)
+    made.add([row(2), row(9, round=2), row(8, wanted=2)], {8: ["ana", "ben"]})
+    assert ids(made.take("ana", 9)) == [1, 2, 9]
+    assert (len(made), made.left(1), made.left(2)) == (3, 2, 1)
+
+
+def test_kept_leases_are_given_again_but_for_those_who_have_answered() -> None:
+    clock = Clock()
+    made = Leases(lease_seconds=60, clock=clock)
+    kept = [(1, "ana", 1050.0), (2, "ben", 1000.0), (3, "ana", 1050.0), (7, "ana", 1050.0)]
+    made.set_open([row(1), row(2), row(3, wanted=2)], {3: {"ana"}}, kept)
+    assert [made.is_with(id, "ana") for id in (1, 2, 3, 7)] == [True, False, False, False]
+    assert not made.is_with(2, "ben")  # its time is over
+    assert ids(made.take("ana", 9)) == [1, 2]
+    made.set_open([row(1), row(3, wanted=2)], {})
+    assert made.is_with(1, "ana")  # looking again takes nothing from anybody
+    assert ids(made.take("ana", 9)) == [1, 3]

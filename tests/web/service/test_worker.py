@@ -206,3 +206,13 @@ def test_what_is_said_is_heard_at_once(tmp_path: Path) -> None:
             "words": "training on 8 labels",
             "error": None,
         }
+
+
+def test_a_worker_beats_from_its_start(tmp_path: Path, watched: Any) -> None:
+    def beating() -> list[bool]:
+        return [thread.daemon for thread in threading.enumerate() if thread.name == "beat"]
+
+    before = beating()
+    with campaign(tmp_path / "run", DATA) as going:
+        watched(lambda watch: going)
+    assert beating() == [*before, True]
