@@ -166,3 +166,21 @@ def test_nothing_to_calibrate_on_is_refused() -> None:
 def test_the_grid_is_the_papers() -> None:
     assert len(GRID) == 50
     np.testing.assert_allclose(GRID, np.linspace(0, 0.98, 50), atol=1e-15)
+
+
+def test_the_least_and_the_most_an_error_rate_can_be() -> None:
+    truths = np.array([0.9, 0.5, 0.7, 0.3])
+    assert [threshold_at(truths, alpha) for alpha in (0, 0.25, 0.5, 0.999)] == [0.0, 0.5, 0.7, 0.9]
+    assert threshold_at(truths, 1e-12) == 0.3  # above 0 it is a quantile
+    assert [threshold_at(truths, alpha, "corrected") for alpha in (0.1, 0.2, 0.4, 0.999)] == [0.0, 0.3, 0.5, 0.9]
+    assert [threshold_at(truths, alpha, "authors") for alpha in (0, 0.3, 0.5, 0.999)] == [0.3, 0.3, 0.5, 0.7]
+    assert miss_share(truths, 0.5) == 0.25  # what just conforms is in the list
+
+
+def test_of_costs_that_differ_by_rounding_the_larger_set_is_taken() -> None:
+    """With an option costing as much as any, every threshold costs the same but for misses."""
+    conformity, labels = np.array([[0.6, 0.4], [0.7, 0.3]]), np.array([0, 0])
+    flat = Linear(0.0, start=1.0)
+    assert best_threshold(conformity, labels, flat) == 0.0
+    wide = np.array([[0.5, 0.2, 0.2, 0.1]] * 3)
+    assert best_threshold(wide, np.array([0, 0, 0]), Bits()) == 0.5

@@ -107,3 +107,10 @@ def test_a_fit_to_nonsense_is_refused(options: Any, seconds: Any, message: str) 
 def test_a_text_is_no_number(make: Any, message: str) -> None:
     with pytest.raises(ShortlistError, match=f"^{message}"):
         make()
+
+
+def test_a_fit_takes_one_option_and_no_time() -> None:
+    """The least there can be of both."""
+    assert Seconds.fit([1, 2], [0.0, 1.0]) == Seconds(0.0, 1.0)
+    assert Seconds.fit([4], [3.0]) == Seconds(3.0, 0.0)
+    assert Seconds(-2.0, 1.0)(np.array([1.0, 4.0, 16.0])).tolist() == [0, 0, 2]  # time does not fall below none

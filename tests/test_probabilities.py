@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from shortlist.probabilities import align, check_labels, check_probs, count_true, ranking, without
+from shortlist.probabilities import align, as_rng, check_labels, check_probs, count_true, ranking, without
 from shortlist.types import ShortlistError
 from tests import reference
 from tests.backends import HAS_TORCH, Backend, awkward, each_backend, every_backend, host, softmax
+from tests.cases import in_turn
 
 
 @every_backend
@@ -147,3 +148,54 @@ def test_columns_stay_in_their_kind_of_array(backend: Backend) -> None:
 def test_columns_that_are_of_no_class_are_refused(present: list[str], classes: list[str], message: str) -> None:
     with pytest.raises(ShortlistError, match=f"^align: {message}"):
         align([[0.5, 0.5]], present, classes)
+
+
+# --- to the last digit -----------------------------------------------------------------------------------------
+
+
+@in_turn(
+    ("row", "words"),
+    [
+        ([0.5, 0.4991], None),
+        ([0.5, 0.5009], None),
+        ([0.5, 0.4989], "sums to 0.9989, not 1"),
+        ([0.5, 0.5011], "sums to 1.0011, not 1"),
+        ([1.0000009, -0.9e-6], None),
+        ([1.0000011, -1.1e-6], "holds a negative number"),
+        ([1.0, np.nan], "holds NaN"),
+    ],
+)
+def test_how_far_a_row_may_be_off(row: list[float], words: str | None) -> None:
+    probs = np.array([[0.5, 0.5], row])
+    if words is None:
+        assert check_probs(probs) is probs
+    else:
+        with pytest.raises(ShortlistError, match=f"^probs: row 8 {words}"):
+            check_probs(probs, first=7)
+
+
+def test_a_matrix_has_a_class_at_least_and_may_have_no_row() -> None:
+    assert check_probs(np.empty((0, 3))).shape == (0, 3)
+    assert check_probs(np.ones((2, 1))).shape == (2, 1)
+    for wrong, got in ((np.empty((2, 0)), r"\(2, 0\)"), (np.ones(3), r"\(3,\)"), (np.ones((1, 1, 1)), r"\(1, 1, 1\)")):
+        with pytest.raises(ShortlistError, match=f"need a matrix .items, classes., got {got}"):
+            check_probs(wrong)
+
+
+@in_turn("n_classes", [3, (1 << 16) - 1, 1 << 16])
+def test_as_many_are_counted_as_there_are(n_classes: int) -> None:
+    mask = np.ones((2, n_classes), np.bool_)
+    mask[1, 1:] = False
+    counts = count_true(mask)
+    assert counts.tolist() == [n_classes, 1]
+    assert counts.dtype == np.int64
+
+
+def test_a_seed_is_a_whole_number_of_at_least_0() -> None:
+    rng = np.random.default_rng(3)
+    assert as_rng(rng) is rng
+    for seed in (0, 3, np.int32(3)):
+        assert as_rng(seed).integers(1000) == np.random.default_rng(int(seed)).integers(1000)
+    for wrong in (True, -1, 0.5, None, "3"):
+        with pytest.raises(ShortlistError, match=r"rng: need np\.random\.default_rng"):
+            as_rng(wrong)

@@ -121,3 +121,32 @@ def test_as_many_threads_as_cores_up_to_a_point(monkeypatch: pytest.MonkeyPatch)
     assert 1 <= module._cores() <= module.THREADS
     monkeypatch.setattr(module, "THREADS", 1)
     assert module._cores() == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "n_classes", "sizes"),
+    [
+        (7, 3, [3, 3, 1]),
+        (6, 3, [3, 3]),
+        (9, 3, [3, 3, 3]),
+        (2, 20, [1, 1]),
+        (3, 1, [3]),
+        (10, 1, [5, 5]),
+        (4, 3, [2, 2]),
+    ],
+)
+def test_blocks_are_of_one_size_and_fit(
+    rows: int, n_classes: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of nine numbers at most, or of one row; the last one has what is left."""
+    monkeypatch.setattr("shortlist.acquisition.scan.BLOCK", 9)
+    seen = []
+
+    def take(batch: Predictions) -> Any:
+        seen.append(batch.probs.shape[0])
+        return batch.probs[:, 0]
+
+    (found,) = scan(Pool(np.full((rows, n_classes), 1 / n_classes)), take)
+    assert found is not None
+    assert len(found) == rows
+    assert sorted(seen, reverse=True) == sizes

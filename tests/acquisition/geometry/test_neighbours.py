@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from shortlist.acquisition.geometry.neighbours import (
+    JOINING,
+    SORTING,
     Directions,
     Lists,
     Recomputed,
@@ -127,3 +129,24 @@ def test_neighbours_in_tiles_listed_or_not(
     some = [7, 3, 40, 41]
     joined = np.concatenate([host(piece) for piece in found.of_all(backend(np.array(some)))])
     assert sorted(joined.tolist()) == sorted(j for i, j in there if i in some)
+
+
+def test_lists_are_kept_just_where_they_fit() -> None:
+    """In one tile: so many bytes for every neighbour, and so many more for those of the band being sorted."""
+    points, above = Directions.of(rows(60)), threshold(0.6)
+    n = len(all_pairs(rows(60), above))
+    wanted = (JOINING + SORTING) * n
+    for memory, kind in ((wanted, Lists), (wanted - 1, Recomputed)):
+        assert isinstance(neighbours(points, above, np.ones(60, np.bool_), memory)[1], kind)
+
+
+def test_lists_in_several_bands_take_no_more_than_they_say(tiles_of: Callable[[int], None]) -> None:
+    tiles_of(1 << 8)  # 22 rows of 32 bits are a band, 16 of 64
+    points, above = Directions.of(rows(60)), threshold(0.6)
+    n = len(all_pairs(rows(60), above))
+    assert isinstance(neighbours(points, above, np.ones(60, np.bool_), (JOINING + SORTING) * n)[1], Lists)
+    assert isinstance(neighbours(points, above, np.ones(60, np.bool_), JOINING * n)[1], Recomputed)
+    found = neighbours(points, above, np.ones(60, np.bool_), 1 << 20)[1]
+    assert isinstance(found, Lists)
+    longest = max(len(found.of(item)) for item in range(60))
+    assert (found.longest, int(found.offsets[-1]), len(found.offsets)) == (longest, n, 61)

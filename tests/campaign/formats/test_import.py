@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -462,3 +463,25 @@ def test_an_interrupted_import_is_finished_by_the_next(first: Campaign, monkeypa
     assert len(first.store.answers()) == 7
     assert into(first, truth(range(30))) == Imported(23, 7, 0, 0)
     assert len(first.store.answers()) == 30
+
+
+def test_nobody_answers_between_what_an_import_reads_and_what_it_writes(
+    first: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = first.open_questions()[0]
+    item, other = question.item, (int(DATA.labels[question.item]) + 1) % 5
+    waited: list[bool] = []
+    answering = threading.Thread(target=lambda: first.record([Answer(question.id, "label", (other,), "ana")]))
+
+    class Looking(import_module._Part):
+        def write(self, w: Any) -> Any:
+            answering.start()
+            answering.join(0.3)
+            waited.append(answering.is_alive())
+            return super().write(w)
+
+    monkeypatch.setattr(import_module, "_Part", Looking)
+    assert into(first, truth([item])).written == 1
+    answering.join(60)
+    assert waited == [True]
+    assert first.labels()[DATA.keys[item]] == f"c{other}"  # said after it

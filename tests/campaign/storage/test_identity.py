@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 
 from shortlist import measures
 from shortlist.campaign.storage import schema
+from shortlist.campaign.storage.folder import Identities
 from shortlist.campaign.storage.store import Store
 from shortlist.datasets.arrays import Arrays
 from shortlist.queries.conventional import Conventional
@@ -165,3 +167,16 @@ def test_since_when_there_is_an_item_or_a_class_is_kept(tmp_path: Path) -> None:
             "3 new items",
             "1 new classes",
         ]
+
+
+def test_classes_are_matched_one_by_one() -> None:
+    """An answer names a class of the dataset; −1, where nothing is known, stays −1."""
+    known = Identities(["a"], ["x", "y", "z"], np.array([0]), np.array([2, 0, 1]), np.array([1, 2, 0]), 1, 3)
+    assert [known.own_class(cls) for cls in range(3)] == [2, 0, 1]
+    for wrong in (-1, 3):
+        with pytest.raises(ShortlistError, match=f"answer: there is no class {wrong}; there are 3"):
+            known.own_class(wrong)
+    assert known.own_labels(np.array([0, -1, 2, 1])).tolist() == [2, -1, 1, 0]
+    assert not known.is_grown
+    assert replace(known, n_old_keys=0).is_grown
+    assert replace(known, n_old_classes=2).is_grown

@@ -161,3 +161,46 @@ def test_answers_from_many_threads(tmp_path: Path) -> None:
         assert len(going.store.answers()) == 400
         work(going)
         assert going.finished_rounds()[0].labelled == 400
+
+
+def test_every_reading_is_a_part_of_what_there_is(tmp_path: Path) -> None:
+    """By round, by purpose, up to an answer, after a question: as if one had read everything and chosen."""
+    with campaign(tmp_path / "run", data(60), holdout=4, ahead=3, budget=8, rounds=5) as going:
+        for _ in range(3):
+            work(going)
+            going.record(answers(going.open_questions()[:6], data(60).labels))
+            going.record(answers(going.ahead(1), data(60).labels))
+            work(going)
+            going.record(answers(going.open_questions(), data(60).labels))
+        work(going)
+        store, last = going.store, going.store.last_answer()
+        asked, said = {q.id: q for q in store.questions()}, store.answers()
+        answered = {a.question for a in said}
+        of = {a.id: asked[a.question].round for a in said}
+        for first in range(5):
+            for final in (None, first, first + 1):
+                for through in (None, 5, last - 1, last):
+                    found = [h.id for h in store.heard(first, final, through)]
+                    assert found == [
+                        id
+                        for id, r in of.items()
+                        if first <= r and (final is None or r <= final) and id <= (through or last)
+                    ]
+            here = [q for q in asked.values() if q.round == first and q.state == "open"]
+            assert sorted(store.asked_items(first)) == sorted(q.item for q in here)
+            for purpose in ("calibration", "ahead"):
+                mine = [q for q in here if q.purpose == purpose]
+                assert sorted(store.asked_items(first, purpose)) == sorted(q.item for q in mine)
+                assert store.is_waiting(first, purpose) == any(q.id not in answered for q in mine)
+            assert store.is_waiting(first) == any(q.id not in answered for q in here)
+            open_ = [q.id for q in asked.values() if q.round >= first and q.state == "open" and q.id not in answered]
+            assert [q.id for q in store.open_questions(since=first)] == open_
+            for after in open_[:2]:
+                rest = [id for id in open_ if id > after]
+                assert [q.id for q in store.open_questions(since=first, after=after, limit=3)] == rest[:3]
+        people = [a for a in said if asked[a.question].purpose != "holdout"]
+        assert store.tally() == (len(said), len(people))
+        assert sorted(store.settled(3)) == sorted(a.item for a in people if asked[a.question].round <= 3)
+        assert store.settled(3, by_import=True) == []
+        assert [a.id for a in store.answers_of("simulated", 4)] == [last, last - 1, last - 2, last - 3]
+        assert store.answers_of("nobody", 4) == []
