@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,3 +159,16 @@ def test_a_spec_is_a_table() -> None:
 
     with pytest.raises(ShortlistError, match=r"Wrong: spec\(\) has to give its settings by name, got str"):
         describe(Wrong())
+
+
+@dataclasses.dataclass
+class Partly:
+    k: int
+    found: int = dataclasses.field(default=0, repr=False)
+
+
+def test_a_field_that_is_not_shown_is_no_setting() -> None:
+    """It is what a part has found, and may differ when a campaign goes on."""
+    assert describe(Partly(3, found=7)) == describe(Partly(3, found=8))
+    assert "found" not in describe(Partly(3))
+    assert describe(Partly(3))["k"] == 3
