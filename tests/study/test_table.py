@@ -174,3 +174,10 @@ def test_what_was_fitted_can_be_priced_with() -> None:
     text = cost_toml(found)
     assert text.startswith("# Measured by a user study: 4 people, 8 answers. Goes under [query]")
     assert from_toml(text)["cost"] == {"name": "seconds", "a": -12.0, "b": 9.0}
+
+
+@pytest.mark.parametrize(("options", "most"), [(4, 10), (8, 6), (32, 3)])
+def test_as_many_right_of_twenty_are_a_guess(options: int, most: int) -> None:
+    """Whoever presses any key is right that often or oftener more than once in a hundred times."""
+    told = [is_guessing(Session(1, options, (1.0,) * 20, right)) for right in range(21)]
+    assert told == [right <= most for right in range(21)]

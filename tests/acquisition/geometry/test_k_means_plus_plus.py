@@ -55,6 +55,16 @@ def test_whole_sequences_come_as_often_as_one_at_a_time(
     draws: int, scale: Scale, d: float | None, tracked: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shortlist.acquisition.geometry.k_means.TRACKED", tracked)
+    as_often_as_one_at_a_time(draws, scale, d)
+
+
+def test_where_the_bounds_leave_a_share_open_the_exact_one_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One point is tracked of six, and a gain counts by a high power: the whole is known but roughly."""
+    monkeypatch.setattr("shortlist.acquisition.geometry.k_means.TRACKED", 1)
+    as_often_as_one_at_a_time(300, "sum", 8.0)
+
+
+def as_often_as_one_at_a_time(draws: int, scale: Scale, d: float | None) -> None:
     x = scatter()
     price = None if d is None else np.linspace(1, 3, N)
     value = Value() if price is None else Value(price, d or 0.0)
