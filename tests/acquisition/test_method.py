@@ -333,3 +333,24 @@ def test_gains_a_hair_below_0_are_0_and_not_further() -> None:
     found = [0.0, -1.1e-6, 0.5]
     with pytest.raises(ShortlistError, match=r"Mine: gains have to be at least 0, and item 1 has -1\.1e-06"):
         Mine().select(probs, n=3, rng=0)
+
+
+def test_nothing_is_picked_where_nothing_is_asked_for() -> None:
+    """Nor is a method bothered with it."""
+
+    class Never(Takes):
+        def pick(self, pool: Pool, n: int, rng: Rng, value: Value) -> Ints:
+            raise AssertionError("n is above 0 for those who pick")
+
+    assert Never().select(None, embeddings=np.ones((3, 2)), n=0, rng=0).tolist() == []
+    assert Never().select(Pool(size=0, embeddings=np.ones((0, 2))), n=0, rng=0).tolist() == []
+
+
+def test_an_exponent_has_its_bounds() -> None:
+    assert [CostAware(Entropy(), d=d).d for d in (0, 100)] == [0, 100]
+    with pytest.raises(ShortlistError, match=r"d must be from 0 to 100, got 100\.5"):
+        CostAware(Entropy(), d=100.5)
+    for share, told in ((0.5, True), (1.5, False), (0.0, False)):
+        with pytest.raises(ShortlistError) as refused:
+            Entropy().select(softmax(3, 4), n=share, rng=0)  # type: ignore[arg-type]
+        assert ("of a share of the pool give" in str(refused.value)) is told

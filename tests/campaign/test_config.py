@@ -172,3 +172,11 @@ def test_a_field_that_is_not_shown_is_no_setting() -> None:
     assert describe(Partly(3, found=7)) == describe(Partly(3, found=8))
     assert "found" not in describe(Partly(3))
     assert describe(Partly(3))["k"] == 3
+
+
+def test_what_was_changed_between_starts_is_written_down(tmp_path: Path) -> None:
+    campaign(tmp_path).close()
+    with campaign(tmp_path, rounds=9) as going:
+        kept = tomllib.loads((tmp_path / "campaign.toml").read_text("utf-8"))
+        assert kept == going.config == going.store.config()
+        assert kept["stop"]["rounds"] == 9

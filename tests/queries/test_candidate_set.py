@@ -102,7 +102,7 @@ def test_adaptive_scores_cover_as_asked(score: Any) -> None:
     ("settings", "message"),
     [
         ({"n_cal": -1}, "n_cal must be at least 0, got -1"),
-        ({"alpha": 1.0}, "alpha must be from 0 to 1, 1 itself left out, got 1.0"),
+        ({"alpha": 1.0}, "alpha must be from 0 to 1, 1 itself left out, got 1.0; 0.05 stands for"),
         ({"alpha": -0.1}, "alpha must be from 0 to 1"),
         ({"alpha": float("nan")}, "alpha must be from 0 to 1"),
         ({"search": "binary"}, "search must be exact or grid, got 'binary'"),

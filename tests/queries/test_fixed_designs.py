@@ -77,3 +77,11 @@ def test_nothing_is_cheaper_than_the_oracle() -> None:
 def test_the_oracle_needs_truths_that_are_classes() -> None:
     with pytest.raises(ShortlistError, match=r"^truth: row 1 names class 4"):
         Oracle().plan(PROBS, np.array([0, 4]))
+
+
+def test_what_an_oracle_expects_is_what_it_is_charged() -> None:
+    """Its list holds the truth: nothing is asked after it."""
+    truth = np.array([2, 0])
+    for oracle in (Oracle(), Oracle(none_option=False)):
+        plan = oracle.plan(PROBS, truth)
+        assert plan.expected().tolist() == plan.charge(truth).tolist()

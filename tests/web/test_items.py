@@ -174,3 +174,18 @@ def test_an_item_that_there_is_not(position: int) -> None:
     for dataset in (Arrays(np.zeros((2, 2, 2), np.uint8), [0, 1]), Arrays(["a", "b"], [0, 1])):
         with pytest.raises(Unreadable, match=f"item {position}: there is no such picture"):
             asyncio.run(Pictures(dataset).of(position))
+
+
+def test_those_asked_for_last_are_kept(folder: Path, watched: Watched) -> None:
+    watched.may_go_on.set()
+
+    async def look() -> list[int]:
+        pictures = Pictures(ImageFolder(folder, classes=["a", "b"]))
+        sizes = [len((await pictures.of(i))[0]) for i in (0, 1)]
+        pictures.most = sum(sizes)  # room for two
+        for i in (0, 2):
+            await pictures.of(i)
+        return sorted(pictures._kept)
+
+    assert asyncio.run(look()) == [0, 2]
+    assert watched.done == ["0.tif", "1.tif", "2.tif"]

@@ -357,6 +357,7 @@ def test_a_new_link_is_for_the_server_that_is_there(tmp_path: Path) -> None:
                 (tmp_path / LOCK).write_text(left)
             with pytest.raises(ShortlistError, match="it is not being served; shortlist label"):
                 new_link(tmp_path)
+            assert (tmp_path / LOCK).exists() == bool(left)  # a lock that nobody left would say that people answered
         with locked(tmp_path / LOCK, "served"):
             (tmp_path / LOCK).write_text("http://127.0.0.1:7")
             link = new_link(tmp_path)

@@ -70,3 +70,4 @@ def test_rounding_is_no_distance_and_anything_more_is() -> None:
     room = noise(points.norms, 2)
     assert (room >= 4 * np.finfo(np.float32).eps * points.norms).all()
     assert (room <= 40 * np.finfo(np.float32).eps * points.norms).all()
+    assert (noise(points.norms, 10_000) <= 200 * np.finfo(np.float32).eps * points.norms).all()  # errors cancel

@@ -448,3 +448,21 @@ def test_a_doccano_line_may_hold_one_label(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text(json.dumps({"key": "item0", "label": ["c1", "c2"]}) + "\n")
     with pytest.raises(ShortlistError, match="2 labels"):
         list(FORMATS["doccano"].read(tmp_path / "x.jsonl"))
+
+
+@pytest.mark.parametrize(("most", "shown"), [(5, True), (4, False)])
+def test_label_studio_is_given_all_classes_where_they_are_not_too_many(
+    first: Campaign, tmp_path: Path, most: int, shown: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of more, the one that was chosen; and an annotation was neither cancelled nor is it the truth."""
+    monkeypatch.setattr("shortlist.campaign.formats.label_studio.MOST", most)
+    question = first.open_questions()[0]
+    first.record([Answer(question.id, "label", (2,), "ana")])
+    export(tmp_path / "run", tmp_path / "x.json", what="all")
+    tasks = {task["data"]["key"]: task for task in json.loads((tmp_path / "x.json").read_text())}
+    mine = tasks.pop(question.key)
+    options = [{"value": f"c{i}"} for i in range(5)]
+    assert mine["data"]["options"] == (options if shown else [{"value": "c2"}])
+    assert all(task["data"]["options"] == (options if shown else []) for task in tasks.values())
+    (annotation,) = mine["annotations"]
+    assert (annotation["was_cancelled"], annotation["ground_truth"]) == (False, False)

@@ -297,3 +297,14 @@ def test_simulated_people_who_are_interrupted_end_as_others_do(tmp_path: Path) -
             except KeyboardInterrupt:
                 continue
     assert snapshot(tmp_path / "run") == snapshot(tmp_path / "whole")
+
+
+def test_what_people_differ_about_in_the_holdout_is_decided_too(tmp_path: Path) -> None:
+    with campaign(tmp_path / "run", DATA, overlap=ALL, holdout=3) as going:
+        asked = going.questions()
+        for question in asked:
+            say(going, question, "ana", truth(question))
+            say(going, question, "ben", (truth(question) + (question is asked[1])) % 5)
+        assert [q.id for q in going.view.disputed_questions()] == [asked[1].id]
+        say(going, asked[1], "olga", truth(asked[1]), final=True)
+        assert going.view.disputed_questions() == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from shortlist import measures
-from shortlist.campaign.storage.store import Store
+from shortlist.campaign.storage.store import MOST, Store, refuse_endless
 from shortlist.rates import OF_ROUND
 from shortlist.types import ShortlistError
 from tests.campaign.toys import answers, campaign, data, run, work
@@ -204,3 +204,9 @@ def test_every_reading_is_a_part_of_what_there_is(tmp_path: Path) -> None:
         assert store.settled(3, by_import=True) == []
         assert [a.id for a in store.answers_of("simulated", 4)] == [last, last - 1, last - 2, last - 3]
         assert store.answers_of("nobody", 4) == []
+
+
+def test_there_are_so_many_stages_and_no_more() -> None:
+    refuse_endless(MOST)
+    with pytest.raises(ValueError, match="1000001 stages or classes"):
+        refuse_endless(MOST + 1)

@@ -50,6 +50,13 @@ def test_a_longer_guess_is_not_cut_to_fit(passwords: Passwords) -> None:
     assert not passwords.verify(kept, "a" * (LONGEST + 1))
 
 
+def test_what_is_too_long_for_a_password_matches_nothing(passwords: Passwords) -> None:
+    """Whatever is kept: it is not even hashed, so that nobody keeps the server busy with it."""
+    long = "x" * (LONGEST + 1)
+    assert not passwords.verify(passwords._argon2.hash(long), long)
+    assert passwords.verify(passwords._argon2.hash(long[1:]), long[1:])
+
+
 def test_signs_that_only_look_long_do_not_count_twice(passwords: Passwords) -> None:
     with pytest.raises(ShortlistError, match="too short"):
         passwords.hash("e\u0301" * 4)  # eight code points, four letters

@@ -966,3 +966,9 @@ def test_nobody_looks_like_another(tmp_path: Path, name: str, other: str) -> Non
             people.add(other, "annotator")
         for like in ("Анна", "José", "Jose", "Σοφία", "anna"):
             people.add(like, "annotator")
+
+
+def test_a_lease_that_ends_now_is_over(people: People) -> None:
+    people.save_leases([(1, "ana", 100.0), (2, "ana", 100.5)])
+    assert people.leases(100.0) == [(2, "ana", 100.5)]
+    assert people.leases(0.0) == [(2, "ana", 100.5)]  # the other is gone for good

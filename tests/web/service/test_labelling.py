@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from shortlist.campaign.storage.database import Unwritable
+from shortlist.campaign.questions.resolution import Overlap
+from shortlist.campaign.storage.database import Damaged, Unwritable
 from shortlist.campaign.storage.store import RoundRow
 from shortlist.costs import Seconds
 from shortlist.queries.one_bit import OneBit
@@ -21,6 +23,7 @@ from shortlist.web.service.dashboard import set_aside
 from shortlist.web.service.labelling import AT_ONCE, PRESENT, Doing
 from tests.cases import in_turn
 from tests.web.serving import DATA, Person, Served, served, truth
+from tests.web.wire import Kept
 
 
 @pytest.fixture
@@ -293,3 +296,35 @@ def test_what_the_dataset_cannot_read_is_set_aside_until_somebody_labels_it(app:
     assert [(one["why"], one["note"], one["person"]) for one in set_aside(app.campaign)] == [
         ("unreadable", "black", "ana")
     ]
+
+
+def test_trouble_is_in_the_log_once_and_on_the_page_until_it_is_over(app: Served) -> None:
+    service, path = app.service, app.campaign.store.path
+    full, locked = Unwritable(path, "disk full"), Unwritable(path, "locked")
+    log, kept = logging.getLogger("uvicorn.error"), Kept(logging.ERROR)
+    log.addHandler(kept)
+    for trouble in (full, Unwritable(path, "disk full"), locked):
+        service._in_trouble(trouble)
+    log.removeHandler(kept)
+    assert [record.getMessage() for record in kept.records] == [str(full), str(locked)]
+    assert (service.progress()["saves"], service.progress()["error"]) == (False, str(locked))
+    call(app, service.in_place)
+    assert (service.progress()["saves"], service.progress()["error"]) == (True, None)
+    service._in_trouble(Damaged(path, "a torn page"))
+    call(app, service.in_place)  # that it can be read in one place mends no other
+    assert service.progress()["saves"] is False
+
+
+def test_who_has_answered_a_shared_question_is_not_lent_it_again(tmp_path: Path) -> None:
+    with served(tmp_path / "run", overlap=Overlap(2, 1.0), initial=3) as app:
+        ana, ben = app.sign_in("ana"), app.sign_in("ben")
+        first, second, third = ana.questions(3)
+        ana.answer(first, truth(first))
+        call(app, app.service.look)
+        assert [q["id"] for q in ana.questions(3)] == [second["id"], third["id"]]
+        assert [q["id"] for q in ben.questions(3)] == [q["id"] for q in (first, second, third)]
+
+
+def test_there_is_no_question_0(app: Served, ana: Person) -> None:
+    got = ana.ask("POST", "/api/answers", json={"question": 0, "kind": "skip"})
+    assert (got.status_code, got.json()["error"]) == (409, "question 0 has been answered")
