@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +14,7 @@ import pytest
 from shortlist.types import ShortlistError
 from shortlist.web.service import worker
 from shortlist.web.service.worker import Supervisor
+from tests.web.wire import Kept
 
 
 class Ear:
@@ -86,8 +88,15 @@ def test_what_the_server_cannot_do_just_now_does_not_end_the_worker() -> None:
 
 
 def test_a_fault_of_ours_costs_one_worker_and_not_all() -> None:
+    """It is in the log, with the place where it happened."""
+    log, kept = logging.getLogger("uvicorn.error"), Kept(logging.ERROR)
+    log.addHandler(kept)
     heard = asyncio.run(supervised(SAY + "input()", "waiting", 2, ZeroDivisionError("a fault")))
+    log.removeHandler(kept)
     assert [message["state"] for message in heard] == ["waiting", "stopped", "waiting"]
+    (record,) = kept.records
+    assert record.getMessage() == "the worker: a fault"
+    assert record.exc_info
 
 
 def test_a_worker_that_cannot_be_started_is_tried_again() -> None:
@@ -156,6 +165,8 @@ HANGS = "The worker (process 17) has done nothing for 65 s; if it goes on, anoth
 def test_no_worker_is_started_for_a_database_that_is_not_ours() -> None:
     ear = Ear()
     ear.is_gone = True
+    log, kept = logging.getLogger("uvicorn.error"), Kept(logging.ERROR)
+    log.addHandler(kept)
 
     async def watch() -> None:
         watching = asyncio.create_task(Supervisor(ear, [sys.executable, "-c", SAY]).run())  # type: ignore[arg-type]
@@ -167,7 +178,11 @@ def test_no_worker_is_started_for_a_database_that_is_not_ours() -> None:
         await asyncio.gather(watching, return_exceptions=True)
 
     asyncio.run(watch())
+    log.removeHandler(kept)
     assert ear.heard_[0]["error"] == "The worker has stopped (campaign.db: it is gone), and is started again."
+    assert [(record.getMessage(), bool(record.exc_info)) for record in kept.records] == [
+        ("the worker: campaign.db: it is gone", False)  # a sentence says enough
+    ]
 
 
 def test_a_new_worker_is_not_taken_for_one_that_has_stood_still() -> None:
