@@ -59,6 +59,9 @@ def test_bfloat16_is_given_its_own_rounding() -> None:
 
     logits = torch.from_numpy(np.random.default_rng(0).standard_normal((500, 100)) * 4)
     check_probs(torch.softmax(logits.to(torch.bfloat16), dim=1))
+    check_probs(torch.tensor([[1.0, 2**-7]], dtype=torch.bfloat16))  # off by one rounding of a 1
+    with pytest.raises(ShortlistError, match=r"sums to 1\.01562, not 1"):
+        check_probs(torch.tensor([[1.0, 2**-6]], dtype=torch.bfloat16))
 
 
 @every_backend

@@ -342,3 +342,15 @@ def test_a_refusal_says_what_is_wrong(participant: Participant) -> None:
         assert (got.status_code, words in got.text) == (status, True)
     got = participant.client.post("/", json={})
     assert (got.status_code, "Method Not Allowed" in got.text) == (405, True)
+
+
+def test_a_page_that_is_not_for_now_leads_to_the_one_that_is(participant: Participant) -> None:
+    def leads(address: str) -> tuple[int, str | None]:
+        got = participant.client.get(address, follow_redirects=False)
+        return got.status_code, got.headers.get("location")
+
+    assert [leads(address) for address in ("/question", "/thanks")] == [(303, "/")] * 2
+    participant.start()
+    assert [leads(address) for address in ("/", "/thanks")] == [(303, "/question")] * 2
+    participant.answer()
+    assert [leads(address) for address in ("/", "/question")] == [(303, "/thanks")] * 2

@@ -18,7 +18,7 @@ from shortlist.queries.one_bit import OneBit
 from shortlist.queries.top_k import TopK
 from shortlist.rates import OF_ROUND
 from shortlist.web.app import label_app
-from shortlist.web.people.passwords import Passwords
+from shortlist.web.people.passwords import FREE_TRIES, Passwords
 from shortlist.web.people.people import People
 from tests.campaign.toys import campaign
 from tests.web.serving import DATA, FAST, Person, Served, folder_of, path_to, served, truth
@@ -424,3 +424,13 @@ def test_cookies_are_for_this_site_and_for_no_script(app: Served) -> None:
     assert len(cookies) == 2  # the session, and the mark of a browser that is known
     for cookie in cookies:
         assert {part.strip().lower() for part in cookie.split(";")[1:]} >= {"httponly", "samesite=lax", "path=/"}
+
+
+def test_guesses_at_a_password_to_be_changed_count_against_the_address(app: Served) -> None:
+    """As those of signing in do: a page left open is no way to try more."""
+    ana = app.sign_in("ana")
+    body = {"old": "wrong guess", "new": "another password"}
+    told = [ana.ask("POST", "/api/me/password", json=body).status_code for _ in range(FREE_TRIES + 1)]
+    assert told[:-1] == [401] * (FREE_TRIES - 1) + [429]
+    assert told[-1] == 429
+    assert app.client.post("/api/sign-in", json={"name": "nobody", "password": "wrong guess"}).status_code == 429
