@@ -189,3 +189,13 @@ def test_those_asked_for_last_are_kept(folder: Path, watched: Watched) -> None:
 
     assert asyncio.run(look()) == [0, 2]
     assert watched.done == ["0.tif", "1.tif", "2.tif"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [("a.png", "png"), ("b.JPG", "jpeg"), ("c.webp", "webp"), ("d.gif", "gif")])
+def test_a_file_that_browsers_show_is_not_drawn_anew(tmp_path: Path, name: str, kind: str) -> None:
+    """Not even as what looks the same: it would take time, and lose what the file is."""
+    Image.new("RGB", (4, 3), "red").save(tmp_path / name, kind)
+    with (tmp_path / name).open("ab") as file:
+        file.write(b"and more")
+    shown = asyncio.run(Pictures(ImageFolder(tmp_path, classes=["a", "b"])).of(0))
+    assert shown == ((tmp_path / name).read_bytes(), f"image/{kind}")

@@ -96,3 +96,14 @@ def test_one_that_was_put_in_its_place_is_not_written_to(tmp_path: Path) -> None
         box(other, "3", "second INTEGER", "third TEXT").replace(path)
         with pytest.raises(ShortlistError, match="it was deleted or replaced while it was in use"), kept(engine):
             pass
+
+
+def test_a_log_that_goes_while_it_is_used_is_missed_by_those_who_come_later(tmp_path: Path) -> None:
+    """What was written last is in it alone, and a new connection has a new one."""
+    path = box(tmp_path, "3", "second INTEGER", "third TEXT")
+    with connected(path) as engine, engine.connect() as first:
+        first.exec_driver_sql("INSERT INTO things (id) VALUES (8)")
+        first.commit()
+        (tmp_path / "box.db-wal").unlink()
+        with pytest.raises(ShortlistError, match="it was deleted or replaced while it was in use"):
+            engine.connect().exec_driver_sql("SELECT id FROM things")
