@@ -68,6 +68,8 @@ def test_two_who_would_wait_at_once_are_handed_out_one_lot(tmp_path: Path) -> No
     with served(tmp_path / "run", ahead=40, budget=45) as app:
         service = app.service
         call(app, service.questions, "ana", 20)
+        for person in ("ben", "cem"):
+            call(app, service.questions, person, 0)  # they are there
 
         async def both() -> tuple[Any, Any]:
             return await asyncio.gather(service.questions("ben", 5), service.questions("cem", 5))
@@ -240,17 +242,24 @@ def test_nothing_is_counted_again_where_nothing_came(app: Served, monkeypatch: p
 
     monkeypatch.setattr(app.service, "recount", recount)
 
-    async def watch() -> None:
-        watching = asyncio.create_task(app.service.notice())
-        await asyncio.sleep(0.3)
+    async def watch(looks: int) -> None:
+        before, watching = len(looked), asyncio.create_task(app.service.notice())
+        while len(looked) < before + looks:
+            await asyncio.sleep(0.01)
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
 
-    app.sign_in("ana").questions(1)
-    call(app, watch)
+    looked, in_place = list[int](), app.service.in_place
+
+    async def look() -> int:
+        looked.append(await in_place())
+        return looked[-1]
+
+    monkeypatch.setattr(app.service, "in_place", look)
+    call(app, watch, 3)
     assert counted == []
     app.service._last -= 1  # as if there were an answer more
-    call(app, watch)
+    call(app, watch, 3)
     assert counted == [1]
 
 
