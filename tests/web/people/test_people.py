@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+import sqlalchemy as sa
 
 from shortlist.types import ShortlistError
 from shortlist.web.people.passwords import Passwords
@@ -170,6 +171,44 @@ def test_leases_do_not_wait_for_the_disk_and_the_rest_does(people: People) -> No
         assert light.exec_driver_sql("PRAGMA synchronous").scalar() == 1
         assert full.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert full.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+
+
+def test_what_may_be_lost_is_leases_and_times_of_last_use(people: People, clock: Clock) -> None:
+    """Nothing else is written without waiting for the disk."""
+    waited = list[bool]()
+    for engine in (people._light, people._engine):
+        sa.event.listen(engine, "commit", lambda _, waits=engine is people._engine: waited.append(waits))
+
+    def waits(work: Callable[[], object]) -> bool:
+        waited.clear()
+        work()
+        assert len(set(waited)) == 1
+        return waited[0]
+
+    token = people.new_session("ana")
+    clock.now += TOUCH
+    lost: list[Callable[[], object]] = [
+        lambda: people.save_leases([(1, "ana", clock.now + 9)]),
+        lambda: people.leases(clock.now),
+        lambda: people.session(token),
+    ]
+    assert [waits(work) for work in lost] == [False] * len(lost)
+    control = people.add_control(1, [2, 3], 2, False)
+    kept: list[Callable[[], object]] = [
+        lambda: people.add("cy", "annotator", SECRET),
+        lambda: people.set_password("cy", "another horse"),
+        lambda: people.set_role("cy", "owner"),
+        lambda: people.set_active("cy", False),
+        lambda: people.new_session("ana"),
+        lambda: people.take_start_link(people.start_link("ana")),
+        lambda: people.invite("annotator", "ana"),
+        lambda: people.make_token("ana", "script"),
+        lambda: people.answer_control(control, "ana", 2, "label", [1.0], clock.now),
+        lambda: people.sign_out(token),
+        lambda: refused(people, "bo"),
+        lambda: people.sign_in("bo", SECRET, HERE),
+    ]
+    assert [waits(work) for work in kept] == [True] * len(kept)
 
 
 def test_somebody_else_holds_the_file(tmp_path: Path, people: People) -> None:
