@@ -308,3 +308,17 @@ def test_what_people_differ_about_in_the_holdout_is_decided_too(tmp_path: Path) 
         assert [q.id for q in going.view.disputed_questions()] == [asked[1].id]
         say(going, asked[1], "olga", truth(asked[1]), final=True)
         assert going.view.disputed_questions() == []
+
+
+def test_an_overlap_is_of_two_people_at_least_and_of_all_items_at_most() -> None:
+    assert (Overlap(2, 1.0).answers, Overlap(9, 1e-9).share) == (2, 1e-9)
+    for wrong, words in (
+        ((1, 0.5), "an overlap is of at least 2 people"),
+        ((2, 0.0), "a share above 0 and up to 1"),
+        ((2, -0.1), "a share above 0 and up to 1"),
+        ((2, 1.1), "a share above 0 and up to 1"),
+    ):
+        with pytest.raises(ShortlistError, match=words):
+            Overlap(*wrong)
+    with pytest.raises(ShortlistError, match=r"overlap\.rule: 'first' is none of majority, adjudication"):
+        Overlap(rule="first")  # type: ignore[arg-type]
