@@ -485,3 +485,12 @@ def test_nobody_answers_between_what_an_import_reads_and_what_it_writes(
     answering.join(60)
     assert waited == [True]
     assert first.labels()[DATA.keys[item]] == f"c{other}"  # said after it
+
+
+@pytest.mark.parametrize("half", [0xD800, 0xDBFF, 0xDFFF])
+def test_half_a_character_is_no_text(tmp_path: Path, half: int) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"key": f"a{chr(half)}", "label": "c1"}) + "\n")
+    with pytest.raises(ShortlistError, match=r"key is .*, which is no text"):
+        read_labels(tmp_path / "x.jsonl")
+    (tmp_path / "x.jsonl").write_text(json.dumps({"key": "\ud7ff\ue000", "label": "c1"}) + "\n")
+    assert [row.key for row in read_labels(tmp_path / "x.jsonl")] == ["\ud7ff\ue000"]

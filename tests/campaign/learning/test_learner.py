@@ -152,3 +152,13 @@ def test_the_most_probable_class_and_how_probable(tmp_path: Path) -> None:
     assert best.tolist() == [1, 0, 1, 0]
     assert best.dtype == np.int64
     assert probs.tolist() == pytest.approx([0.5, 0.6, 0.5, 0.6])
+
+
+def test_only_what_an_acquisition_needs_is_worked_out(tmp_path: Path) -> None:
+    made = learner(tmp_path, Predictions(np.full((4, 3), 1 / 3), np.ones((4, 2))))
+    pool = made.pool(np.arange(4), frozenset({"probs"}), Resolution())
+    assert (pool.features, pool.labelled_features, pool.labelled_embeddings, pool.losses) == (None, None, None, None)
+    assert (pool.size, pool.n_classes, len(list(pool.probs))) == (4, 3, 1)
+    pool = made.pool(np.arange(3), frozenset({"features", "labelled_features"}), Resolution(labels={3: 0}))
+    assert pool.probs is None
+    assert [len(pool.features), len(pool.labelled_features)] == [3, 1]  # type: ignore[arg-type]

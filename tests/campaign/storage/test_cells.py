@@ -14,6 +14,7 @@ from shortlist.campaign.formats.export import export
 from shortlist.campaign.formats.format import FileLabel
 from shortlist.campaign.formats.import_ import import_labels
 from shortlist.campaign.storage.cells import cells_of, wrong_cell
+from shortlist.campaign.storage.database import Unwritable
 from shortlist.campaign.storage.store import Store
 from shortlist.types import ShortlistError
 from tests.campaign.toys import campaign, data, run
@@ -129,3 +130,19 @@ def test_numbers_are_of_what_there_is(table: str, column: str, right: list[objec
     fits = cells_of(n_items=3, n_classes=2)[table][column]
     assert [cell for cell in right if not fits(cell)] == []
     assert [cell for cell in wrong if fits(cell)] == []
+
+
+def test_a_wrong_cell_is_the_reason_for_what_nobody_has_put_in_a_sentence(folder: Path) -> None:
+    """A sentence that says what is wrong stays; that something cannot be written may be because of the cell."""
+    path = folder / "campaign.db"
+    with closing(sqlite3.connect(path)) as c, c:
+        c.execute("UPDATE answers SET label = 999")
+    for error, told in (
+        (ShortlistError("mine"), "^mine$"),
+        (Unwritable(path, "constraint failed"), "answers: label is 999"),
+        (IndexError("999"), "answers: label is 999"),
+    ):
+        with pytest.raises(ShortlistError, match=told), Store(path):
+            raise error
+    with pytest.raises(KeyboardInterrupt), Store(path):
+        raise KeyboardInterrupt

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from shortlist import measures
 from shortlist.campaign.storage import schema
-from shortlist.campaign.storage.folder import Identities
+from shortlist.campaign.storage.folder import Folder, Identities
 from shortlist.campaign.storage.store import Store
 from shortlist.datasets.arrays import Arrays
 from shortlist.queries.conventional import Conventional
@@ -180,3 +180,13 @@ def test_classes_are_matched_one_by_one() -> None:
     assert not known.is_grown
     assert replace(known, n_old_keys=0).is_grown
     assert replace(known, n_old_classes=2).is_grown
+
+
+def test_a_campaign_that_another_process_has_just_made_is_not_made_again(tmp_path: Path) -> None:
+    """Between the look whether one is here and the lock."""
+    with campaign(tmp_path / "run", DATA) as going:
+        going.questions()
+    before = hashes(tmp_path / "run")
+    with pytest.raises(ShortlistError, match="another process has just made this campaign; start again"):
+        Folder(tmp_path / "run")._create(going.config, DATA)
+    assert hashes(tmp_path / "run") == before

@@ -173,3 +173,18 @@ def test_one_person_alone_is_not_sure_nor_are_two_who_differ(tmp_path: Path) -> 
             going.record([Answer(asked.id, "label", (label,), person)])
         keys = [going.known.keys[item] for item in sure_labels(going)]
         assert keys == [both.key]
+
+
+def test_nobody_is_asked_about_an_item_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor about the one that the control question comes with."""
+    monkeypatch.setattr("shortlist.web.service.controls.KEPT", 3)
+    with campaign(tmp_path / "run", data()) as going:
+        controls = with_people(going, share=1.0)
+        asked = []
+        for id in range(10):
+            if control := controls.beside(question(id, (2,)), "ana"):
+                asked.append(control.item)
+                controls.answer(Answer(control.id, "skip", (), "ana"))
+        assert len(asked) == len(set(asked)) == 3
+        controls._sure = {question(1, (2,)).item: 0}
+        assert controls.beside(question(99, (2,)), "ben") is None
