@@ -184,3 +184,14 @@ def test_recharging_reproduces_them(tmp_path: Path) -> None:
     assert [r.cost for r in again] == [r.cost for r in rounds]
     assert [r.mean_set_size for r in again][1:] == pytest.approx([r.mean_set_size for r in rounds][1:])
     assert [r.coverage for r in again][1:] == pytest.approx([r.coverage for r in rounds][1:])
+
+
+def test_what_somebody_has_in_hand_is_not_selected_again(tmp_path: Path) -> None:
+    """Not answered yet as the next round is chosen, it is one of that round's items already."""
+    with in_round(tmp_path, 1) as going:
+        going.record(answers(going.open_questions(), DATA.labels))
+        held = {q.item for q in going.ahead(3)}
+        work(going)
+        asked = [q.item for q in going.view.questions() if q.round == 2]
+        assert held <= set(asked)
+        assert len(asked) == len(set(asked))

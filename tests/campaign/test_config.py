@@ -180,3 +180,10 @@ def test_what_was_changed_between_starts_is_written_down(tmp_path: Path) -> None
         kept = tomllib.loads((tmp_path / "campaign.toml").read_text("utf-8"))
         assert kept == going.config == going.store.config()
         assert kept["stop"]["rounds"] == 9
+
+
+def test_what_a_killed_start_left_of_the_file_is_cleared(tmp_path: Path) -> None:
+    campaign(tmp_path).close()
+    (tmp_path / "campaign.toml.1234.new").write_text("half")
+    campaign(tmp_path, rounds=9).close()
+    assert sorted(path.name for path in tmp_path.glob("campaign.toml*")) == ["campaign.toml"]
