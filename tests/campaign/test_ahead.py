@@ -187,8 +187,8 @@ def test_recharging_reproduces_them(tmp_path: Path) -> None:
 
 
 def test_what_somebody_has_in_hand_is_not_selected_again(tmp_path: Path) -> None:
-    """Not answered yet as the next round is chosen, it is one of that round's items already."""
-    with in_round(tmp_path, 1) as going:
+    """Not answered yet as the next round is chosen, which takes all there is, it is one of that round's already."""
+    with in_round(tmp_path, 1, budget=99, query=Conventional()) as going:
         going.record(answers(going.open_questions(), DATA.labels))
         held = {q.item for q in going.ahead(3)}
         work(going)
