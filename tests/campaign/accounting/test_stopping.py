@@ -178,7 +178,7 @@ def stops(stop: Stopping, *finished: Round, batch_cost: float = 0.0) -> bool:
 def test_the_bounds_themselves() -> None:
     """What was asked for is reached where it is just reached, and a twentieth of a batch is worth a round."""
     assert [stops(Stopping(rounds=2), replace(BLANK, number=n)) for n in (1, 2, 3)] == [False, True, True]
-    assert [stops(Stopping(accuracy=60), replace(BLANK, accuracy=a)) for a in (59.9, 60.0, None)] == [
+    assert [stops(Stopping(accuracy=0.6), replace(BLANK, accuracy=a)) for a in (0.599, 0.6, None)] == [
         False,
         True,
         False,
@@ -191,7 +191,7 @@ def test_the_bounds_themselves() -> None:
 
 
 def test_flat_is_no_more_than_the_tolerance_above_the_best_before() -> None:
-    stop = Stopping(flat=2, tolerance=1.0)
+    stop = Stopping(flat=2, tolerance=0.01)
     for accuracies, over in (
         ([50, 50], False),  # no round before them to compare with
         ([50, 50, 51], True),
@@ -203,7 +203,7 @@ def test_flat_is_no_more_than_the_tolerance_above_the_best_before() -> None:
         ([50, None, 50, 50], True),
         ([50, None, 50], False),
     ):
-        finished = [replace(BLANK, accuracy=accuracy) for accuracy in accuracies]
+        finished = [replace(BLANK, accuracy=None if a is None else a / 100) for a in accuracies]
         assert stops(stop, *finished) is over, accuracies
     assert stops(Stopping(flat=1, tolerance=0.0), BLANK, BLANK)
 
@@ -216,13 +216,13 @@ def test_flat_is_no_more_than_the_tolerance_above_the_best_before() -> None:
         ({"flat": 0.5}, "flat must be a whole number, got 0.5"),
         ({"cost": 0.0}, "cost must be above 0"),
         ({"cost": "5"}, "cost must be above 0, got '5'"),
-        ({"accuracy": 1}, "accuracy is in percent; 1 would be reached at once"),
+        ({"accuracy": 1.01}, "an accuracy of 101% is never reached"),
     ],
 )
 def test_what_is_no_end(stop: dict[str, Any], words: str) -> None:
     with pytest.raises(ShortlistError, match=words):
         Stopping(**stop)
-    Stopping(rounds=1, cost=0.5, accuracy=1.1, flat=1)
+    Stopping(rounds=1, cost=0.5, accuracy=1.0, flat=1)
 
 
 @pytest.mark.parametrize(("items", "asked"), [(8.5, [8, 1]), (16.0, [8, 8]), (11.3, [8, 3]), (8.3, [8])])

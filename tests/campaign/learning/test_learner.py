@@ -20,10 +20,10 @@ from tests.cases import in_turn
 @in_turn(
     ("predicted", "truth", "accuracy", "macro_f1"),
     [
-        ([0, 1, 1, 1], [0, 0, 1, 1], 75, 100 * (2 / 3 + 4 / 5) / 2),
-        ([0, 0], [0, 1], 50, 100 * (2 / 3 + 0) / 2),  # a class that is only in the truth counts
-        ([0, 1], [0, 0], 50, 100 * (2 / 3 + 0) / 2),  # and one that is only predicted
-        ([0, 4], [0, 4], 100, 100),  # those that are in neither do not
+        ([0, 1, 1, 1], [0, 0, 1, 1], 0.75, (2 / 3 + 4 / 5) / 2),
+        ([0, 0], [0, 1], 0.5, (2 / 3 + 0) / 2),  # a class that is only in the truth counts
+        ([0, 1], [0, 0], 0.5, (2 / 3 + 0) / 2),  # and one that is only predicted
+        ([0, 4], [0, 4], 1, 1),  # those that are in neither do not
         ([2, 2], [1, 1], 0, 0),
     ],
 )
@@ -33,7 +33,7 @@ def test_accuracy_and_macro_f1_by_hand(
     found = evaluate(np.asarray(predicted), np.asarray(truth))
     assert (found["accuracy"], found["macro_f1"]) == pytest.approx((accuracy, macro_f1))
     low, high = found["interval"]
-    assert 0 <= low <= accuracy <= high <= 100
+    assert 0 <= low <= accuracy <= high <= 1
 
 
 # --- what is asked of parts ------------------------------------------------------------------------------------
