@@ -50,7 +50,7 @@ def test_no_other_cuts_are_cheaper(cost: CostModel, stages: int) -> None:
 def test_reach_is_what_is_believed_to_be_left() -> None:
     believed = Recalibration(temperature=2.0, share=0.1)
     probs = softmax(30, 12, seed=4, sharp=2.0)
-    plan = CalibratedNested(Nested(), 2.0, 0.1).plan(probs)
+    plan = CalibratedNested(Nested(), believed).plan(probs)
     ranked = np.sort(believed(probs), axis=1)[:, ::-1]
     for row, ends, reach in zip(ranked, plan.cuts, plan.reach, strict=True):
         np.testing.assert_allclose(reach, [row[end:].sum() for end in ends], atol=1e-12)
@@ -84,8 +84,8 @@ def test_every_kind_of_array_gives_the_same_query_and_plan(backend: Backend) -> 
     probs = softmax(40, 12, seed=2).astype(np.float32).astype(np.float64)
     usual, here = Nested().calibrate(cal, LABELS), Nested().calibrate(backend(cal), backend(LABELS))
     assert here.pays == usual.pays
-    assert here.share == pytest.approx(usual.share, rel=1e-4)
-    assert here.temperature == pytest.approx(usual.temperature, rel=1e-4)
+    assert here.believed.share == pytest.approx(usual.believed.share, rel=1e-4)
+    assert here.believed.temperature == pytest.approx(usual.believed.temperature, rel=1e-4)
     np.testing.assert_allclose(host(usual.price(backend(probs))), usual.price(probs), rtol=1e-5)
     assert backend.owns(usual.plan(backend(probs)).cuts)
 
@@ -139,6 +139,21 @@ def test_a_label_that_was_impossible_is_believed_possible_from_then_on() -> None
     assert 0.02 < found(never)[0, 3] < 0.05  # a tenth, and the two classes that never came share it evenly
 
 
+def test_what_is_left_out_goes_to_the_classes_that_come() -> None:
+    """By the items drawn at random from what is asked; an item's own label says nothing about itself."""
+    common = np.where(np.arange(300) % 3, 0, np.arange(300) % 12)
+    flat = np.full((300, 12), 1 / 12)
+    query = Nested(n_cal=300).calibrate(flat, common)
+    plan = query.plan(flat)
+    assert plan.sets[0][0] == 0
+    assert plan.charge(common).mean() < 0.8 * np.log2(12)
+    assert query.restored(query.state) == query
+    assert recalibrated(np.eye(12), np.arange(12), by_class=True).share < 0.1  # each came once: nothing to learn
+    wider = query.plan(np.full((2, 14), 1 / 14))  # two classes were added since
+    assert wider.order.shape == (2, 14)
+    np.testing.assert_allclose(query.believed(np.full((2, 14), 1 / 14)).sum(axis=1), 1)
+
+
 # --- the guard -------------------------------------------------------------------------------------------------
 
 
@@ -164,7 +179,7 @@ def test_evidence_is_needed_by_its_lower_limit() -> None:
 
 
 def test_after_the_guard_says_no_prices_are_conventional() -> None:
-    query = CalibratedNested(Nested(), share=0.1, pays=False)
+    query = CalibratedNested(Nested(), Recalibration(share=0.1), pays=False)
     assert query.price(CAL).tolist() == [np.log2(12)] * 400
     assert (query.plan(CAL).sizes == 12).all()
     assert query.restored(query.state) == query

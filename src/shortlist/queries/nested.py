@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
 from array_api_compat import array_namespace, device, is_numpy_array
@@ -16,6 +16,8 @@ from shortlist.queries.guard import check_guard, pays, uncalibrated
 from shortlist.queries.recalibration import Recalibration, recalibrated, tempered
 from shortlist.rows import as_batch, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError
+
+AT_THEIR_WORD = Recalibration()
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,11 @@ class Nested:
         >>> Nested().restored({"temperature": 1.0, "share": 0.5, "pays": True}).plan([[0.9, 0.1, 0, 0]]).cuts
         array([[1, 4, 4]])
         """
-        return CalibratedNested(self, **state) if state else CalibratedNested(self, pays=False)
+        if not state:
+            return CalibratedNested(self, pays=False)
+        prior = state.get("prior")
+        believed = Recalibration(state["temperature"], state["share"], None if prior is None else tuple(prior))
+        return CalibratedNested(self, believed, state["pays"])
 
     def calibrate(self, probs: Array, labels: Array) -> CalibratedNested:
         """A new query that has learnt from labelled probabilities how far to believe them: use what comes back.
@@ -88,12 +94,12 @@ class Nested:
         if probs.shape[0] == 0:
             raise ShortlistError("nested: no labelled item to calibrate on")
         labels = array_namespace(probs).asarray(labels, device=device(probs))
-        found = CalibratedNested(self, **asdict(recalibrated(probs, labels)))
+        # D_cal is drawn at random from what is asked; what came before may hold other classes
+        found = CalibratedNested(self, recalibrated(probs, labels, by_class=self.n_cal > 0))
         if not self.guard:
             return found
         charges = found.plan(probs).charge(labels, self.cost)
-        conventional = Conventional(self.cost).price(probs)
-        return found if pays(charges, conventional) else CalibratedNested(self, found.temperature, found.share, False)
+        return replace(found, pays=pays(charges, Conventional(self.cost).price(probs)))
 
     @of_batches
     def price(self, probs: Array | Predictions) -> Array:
@@ -120,8 +126,7 @@ class CalibratedNested:
     """Nested lists and what calibration found: how far to believe probabilities, and whether lists pay."""
 
     query: Nested
-    temperature: float = 1.0
-    share: float = 0.0
+    believed: Recalibration = AT_THEIR_WORD
     pays: bool = True
 
     @property
@@ -133,8 +138,9 @@ class CalibratedNested:
         return self.query.cost
 
     @property
-    def state(self) -> dict[str, float | bool]:
-        return {"temperature": self.temperature, "share": self.share, "pays": self.pays}
+    def state(self) -> dict[str, Any]:
+        found = {name: value for name, value in asdict(self.believed).items() if value is not None}
+        return {**{name: list(v) if isinstance(v, tuple) else v for name, v in found.items()}, "pays": self.pays}
 
     def restored(self, state: Mapping[str, Any] | None) -> CalibratedNested:
         return self.query.restored(state)
@@ -147,7 +153,7 @@ class CalibratedNested:
     def price(self, probs: Array | Predictions) -> Array:
         """(n,) what each item's answer is expected to cost, in the unit of `cost`; bits here.
 
-        >>> CalibratedNested(Nested(), share=0.2).price([[0.9, 0.1, 0.0, 0.0]]).round(3)
+        >>> CalibratedNested(Nested(), Recalibration(share=0.2)).price([[0.9, 0.1, 0.0, 0.0]]).round(3)
         array([1.33])
         """
         batch = as_batch(probs)
@@ -161,26 +167,27 @@ class CalibratedNested:
     def plan(self, probs: Array) -> Plan:
         """For each item (n, L) the lists after which an answer is expected to cost least.
 
-        >>> CalibratedNested(Nested(stages=1), share=0.2).plan([[0.9, 0.1, 0.0, 0.0], [0.3, 0.3, 0.2, 0.2]]).sizes
+        >>> query = CalibratedNested(Nested(stages=1), Recalibration(share=0.2))
+        >>> query.plan([[0.9, 0.1, 0.0, 0.0], [0.3, 0.3, 0.2, 0.2]]).sizes
         array([1, 4])
         """
         probs = check_probs(probs)
         if not self.pays:
             return Conventional(self.cost).plan(probs)
         xp = array_namespace(probs)
+        order = probs if self.believed.prior is None else self.believed(probs)
         parts = [best_ends(left, probs.shape[1], self.query.stages, self.cost) for left in self._left(probs)]
         cuts, reach = (xp.concat(arrays) for arrays in zip(*parts, strict=True))
-        return nested(probs, cuts, reach)
+        return nested(order, cuts, reach)
 
     def _left(self, probs: Array) -> list[Array]:
         """(G, m) what is believed to be left after the classes up to each end, some rows at a time."""
         xp = array_namespace(probs)
         n, n_classes = probs.shape
         rows = ROWS if is_numpy_array(probs) else max(n, 1)
-        believed = Recalibration(self.temperature, self.share)
+        blocks = (probs[start : start + rows, :] for start in range(0, max(n, 1), rows))
+        if self.believed.prior is not None:
+            return [left_at(xp.sort(self.believed(block), axis=1, stable=False)) for block in blocks]
         ends = xp.asarray(grid(n_classes), dtype=xp.float64, device=device(probs))
-        parts = []
-        for start in range(0, max(n, 1), rows):
-            rising = xp.sort(probs[start : start + rows, :], axis=1, stable=False)
-            parts.append(believed.left(left_at(tempered(rising, self.temperature)), ends, n_classes))
-        return parts
+        rising = (tempered(xp.sort(block, axis=1, stable=False), self.believed.temperature) for block in blocks)
+        return [self.believed.left(left_at(block), ends, n_classes) for block in rising]
