@@ -8,4 +8,4 @@ from tests.walk import round_files
 def test_a_simulated_round_walks_through_few_files() -> None:
     files = round_files()
     assert "campaign/engine.py" in files
-    assert len(files) <= 28, files
+    assert len(files) <= 29, files  # 28 before how many to ask became a part of its own, campaign/schedule.py

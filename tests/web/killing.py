@@ -241,6 +241,9 @@ def goes_on(folder: Path, heard: Heard, seconds: float = 90) -> None:
 
 
 def finished(folder: Path) -> int:
+    """How many rounds; none before the server, which may be killed as it starts, has made the campaign."""
+    if not (folder / "campaign.db").exists():
+        return 0
     with sqlite3.connect(f"file:{folder / 'campaign.db'}?mode=ro", uri=True) as c:
         n = int(c.execute("select count(*) from rounds where state = 'done'").fetchone()[0])
     c.close()
