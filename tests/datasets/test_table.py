@@ -283,3 +283,21 @@ def test_a_column_of_lists_and_a_header_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("texté,label\na,x\nb,y\n".encode("latin-1"))
     with pytest.raises(ShortlistError, match=r"t\.csv: cannot be read"):
         Table(tmp_path / "t.csv", text="texté", label="label")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_some_rows_are_spread_over_the_file_and_keep_their_numbers(tmp_path: Path, kind: str) -> None:
+    rows = [f"text {i},{'abcde'[i // 2]}" for i in range(10)]
+    (tmp_path / "whole.csv").write_text("\n".join(["text,label", *rows]) + "\n")
+    path = tmp_path / f"whole.{kind}"
+    if kind == "parquet":
+        from pyarrow import csv, parquet
+
+        parquet.write_table(csv.read_csv(tmp_path / "whole.csv"), path)
+    some = Table(path, text="text", label="label", items=5)
+    assert list(some.keys) == ["0", "2", "4", "6", "8"]
+    assert list(some.inputs) == [f"text {i}" for i in (0, 2, 4, 6, 8)]
+    assert some.classes == tuple("abcde")
+    assert [key for key, _ in some.as_given().rows] == [str(i) for i in range(10)]
+    with pytest.raises(ShortlistError, match=r"^table: items is 11; it has to be from 1 to 10"):
+        Table(path, text="text", label="label", items=11)

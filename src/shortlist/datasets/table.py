@@ -14,10 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from shortlist.datasets import refuse_missing
-from shortlist.datasets.arrays import Arrays, as_classes, as_keys, encode, encode_test, inferred_classes, wrong_row
+from shortlist.datasets.arrays import (
+    Arrays,
+    as_classes,
+    as_keys,
+    encode,
+    encode_test,
+    first,
+    inferred_classes,
+    wrong_row,
+)
 from shortlist.system.csv_rows import csv_rows
 from shortlist.system.extras import require
-from shortlist.types import ShortlistError
+from shortlist.types import Ints, ShortlistError
 
 
 class Table(Arrays):
@@ -35,6 +44,7 @@ class Table(Arrays):
     key : the column of stable names of the items; None: the number of the row.
     test : a file of the same columns, to measure accuracy on.
     classes : names of the classes, or a file of them.
+    items : only so many rows, spread evenly over the file; None: all.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -55,6 +65,7 @@ class Table(Arrays):
         key: str | None = None,
         test: str | Path | None = None,
         classes: Iterable[str] | str | Path | None = None,
+        items: int | None = None,
     ) -> None:
         inputs = input_columns(text, columns)
         if label in inputs:
@@ -62,6 +73,10 @@ class Table(Arrays):
         if test is not None and label is None:
             raise ShortlistError(f"table: the test file {test} is of no use without label: name the column of labels")
         rows = read(Path(path), [*inputs, label, key])
+        whole = len(rows[inputs[0]])
+        places = np.arange(first(items, whole, field="table: items")) * whole // (items or whole)
+        if items is not None:
+            rows = {name: _taken(column, places) for name, column in rows.items()}
         cells = label_cells(rows, label)
         at = f"classes of {path}, column {label!r}" if label and classes is None else "classes"
         names = as_classes(inferred_classes(cells) if classes is None else classes, field=at)
@@ -74,7 +89,9 @@ class Table(Arrays):
             input_rows(path, rows, text, inputs),
             encode(cells, names, field=f"{path}, column {label!r}"),
             classes=names,
-            keys=None if key is None else as_keys(strings(rows[key]), len(cells), field=f"{path}, column {key!r}"),
+            keys=map(str, places.tolist())
+            if key is None
+            else as_keys(strings(rows[key]), len(cells), field=f"{path}, column {key!r}"),
             test_inputs=test_inputs,
             test_labels=test_labels,
             name="table",
@@ -87,6 +104,7 @@ class Table(Arrays):
             columns=None if columns is None else inputs,
             test=test,
             classes=None if classes is None else list(names),
+            items=items,
         )
         self._place = Path(path), key
 
@@ -145,6 +163,11 @@ def read(path: Path, wanted: Sequence[str | None]) -> dict[str, Any]:
     if not len(rows[names[0]]):
         raise ShortlistError(f"{path}: the file has no rows")
     return rows
+
+
+def _taken(column: Any, places: Ints) -> Any:
+    """Some rows of a column, as `read` gives it."""
+    return column.take(places) if hasattr(column, "take") else [column[place] for place in places.tolist()]
 
 
 def refuse_repeated(path: Path, existing: Sequence[str], wanted: Iterable[str]) -> None:
