@@ -13,6 +13,8 @@ from sklearn.linear_model import LogisticRegression
 import shortlist
 from shortlist.checks import check_model, yield_checks
 from shortlist.datasets.arrays import Arrays
+from shortlist.models.belief.belief import Belief
+from shortlist.models.belief.neighbours import Neighbours
 from shortlist.models.hub import Hub
 from shortlist.models.kernel_svm import KernelSVM
 from shortlist.models.linear_probe import LinearProbe
@@ -34,6 +36,7 @@ BUILDERS: dict[str, Callable[[Path], Any]] = {
     "KernelSVM": lambda folder: KernelSVM(),
     "Scikit": lambda folder: Scikit(LogisticRegression()),
     "Scikit on an encoder": lambda folder: Scikit(encoder="package:wordllama"),
+    "Belief": lambda folder: Belief(Scikit(), Neighbours(k=5)),
     "LinearProbe": lambda folder: LinearProbe(),
     "Network": lambda folder: Network(
         training={"base": "fast", "batch": 8, "epochs": 1, "min_steps": 3, "mix_up": 0}, width=4, device="cpu"
@@ -69,7 +72,7 @@ def requests() -> Arrays:
 def test_every_model_has_a_builder() -> None:
     homes = [name for name, home in shortlist.HOMES.items() if home.startswith("shortlist.models.")]
     others = {name for name in homes if not hasattr(getattr(shortlist, name), "predict")}
-    assert others == {"Simclr", "Encoder"}  # they make features and predict nothing
+    assert others == {"Simclr", "Encoder", "Neighbours"}  # they make features, or speak beside a model
     assert set(homes) - others == {name.partition(" ")[0] for name in BUILDERS}
 
 
