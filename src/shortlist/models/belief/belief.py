@@ -28,7 +28,6 @@ MOST = 4000  # held-out answers that weights are fitted on
 KEPT = 4000  # answers of a model that is not fitted again, the latest
 TOGETHER = 512  # rows that a core combines at once
 LEAST = 1e-6  # probability
-SLOPE = 0.0
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class Belief:
     Parameters
     ----------
     model : any model
-    experts : `Neighbours`, `Names`, `Given`, or your own (see `Expert`)
+    experts : `Neighbours`, `Means`, `Names`, `Given`, or your own (see `Expert`)
 
     >>> from shortlist import Digits, Neighbours, Scikit
     >>> digits, belief = Digits(), Belief(Scikit(), Neighbours(k=10))
@@ -94,8 +93,10 @@ class Belief:
                 f"belief: {model!r} is no model; give one first, such as Scikit(), and experts after it"
             )
         for expert in experts:
-            if not hasattr(expert, "usual"):
-                raise ShortlistError(f"belief: {expert!r} is no expert; give Neighbours(), Names(…) or Given(…)")
+            if hasattr(expert, "predict") or not hasattr(expert, "fit"):
+                raise ShortlistError(
+                    f"belief: {expert!r} is no expert; give Neighbours(), Means(), Names() or Given(…)"
+                )
         self.model, self.experts = model, experts
         self._fitted: _Fitted | None = None
         self._told: HeldOut | None = None
@@ -143,16 +144,16 @@ class Belief:
     def fit(self, labelled: Labelled, *, rng: Rng | int) -> None:
         folds, seed = (int(s) for s in as_rng(rng).integers(1 << 62, size=2))
         training_set = _training_set(labelled)
-        voices = [expert.fit(training_set) for expert in self.experts]
+        voices = [voice for expert in self.experts for voice in expert.fit(training_set)]
         held = self._refitted(labelled, training_set, folds) if self._refits else self._remembered(training_set)
         at = np.searchsorted(training_set.items, held.items)
         logs, labels = np.stack([held.logs, *(voice.held_out[at] for voice in voices)]), training_set.labels[at]
         some = np.sort(np.random.default_rng(folds).permutation(len(at))[:MOST])
-        usual = np.array([1.0, *(expert.usual for expert in self.experts)])
-        problem = Problem(logs[:, some], held.seen[some], labels[some], usual, SLOPE)
+        usual = np.array([1.0, *(voice.usual for voice in voices)])
+        problem = Problem(logs[:, some], held.seen[some], labels[some], usual)
         combination = fitted(problem)
         probs = _combined(combination, logs, held.seen)
-        worth = self._worth(combination, problem, _bits(probs, labels))
+        worth = self._worth(voices, combination, problem, _bits(probs, labels))
         if len(training_set.items):
             self.model.fit(labelled, rng=np.random.default_rng(seed))
         self._fitted = _Fitted(combination, voices, training_set, (held.items, probs, labels), worth, seed)
@@ -200,13 +201,15 @@ class Belief:
         known = np.isin(told.items, training_set.items)
         return HeldOut(told.items[known], told.logs[known], told.seen[known])
 
-    def _worth(self, combination: Combination, problem: Problem, bits: float) -> dict[str, Any]:
+    def _worth(self, voices: list[Voice], combination: Combination, problem: Problem, bits: float) -> dict[str, Any]:
         alone = fitted(replace(problem, logs=problem.logs[:1], usual=problem.usual[:1]))
         by_itself = _bits(_combined(alone, problem.logs[:1], problem.seen), problem.labels)
-        return self._report(combination, len(problem.labels), bits, by_itself, problem.seen.shape[1])
+        return self._report(voices, combination, len(problem.labels), bits, by_itself, problem.seen.shape[1])
 
-    def _report(self, combination: Combination, m: int, bits: float, alone: float, n_classes: int) -> dict[str, Any]:
-        names = [type(part).__name__.lower() for part in (self.model, *self.experts)]
+    def _report(
+        self, voices: list[Voice], combination: Combination, m: int, bits: float, alone: float, n_classes: int
+    ) -> dict[str, Any]:
+        names = [type(self.model).__name__.lower(), *(voice.name for voice in voices)]
         weights = dict(zip(names, combination.weights.tolist(), strict=True))
         numbers = {"labels": m, "bits": bits, "alone": alone, "uniform": float(np.log2(n_classes))}
         return {**numbers, "weights": weights, "shares": list(combination.shares)}
@@ -254,7 +257,7 @@ class Belief:
         combination, worth = fitted.combination, fitted.worth
         arrays: dict[str, Any] = {
             "weights": combination.weights,
-            "numbers": np.array([combination.odds, combination.slope, *combination.shares]),
+            "numbers": np.array([combination.odds, *combination.shares, *combination.alike]),
             "worth": np.array([worth["labels"], worth["bits"], worth["alone"]]),
             "seed": np.array(fitted.seed),
             **dict(zip(("items", "probs", "labels"), fitted.held_out, strict=True)),
@@ -272,14 +275,14 @@ class Belief:
         kept = read_made_from(folder / FILE, self._made_from(training_set))
         if kept is None:
             return False
-        odds, slope, *shares = kept["numbers"].tolist()
-        combination = Combination(kept["weights"], odds, slope, (shares[0], shares[1]))
+        odds, s, u, part, rate = kept["numbers"].tolist()
+        combination = Combination(kept["weights"], odds, (s, u), (part, rate))
         seed, worth = int(kept["seed"]), kept["worth"].tolist()
         if len(training_set.items) and not self.model.load(folder, labelled):
             self.model.fit(labelled, rng=np.random.default_rng(seed))
-        voices = [expert.fit(training_set) for expert in self.experts]
+        voices = [voice for expert in self.experts for voice in expert.fit(training_set)]
         held_out = (kept["items"], kept["probs"], kept["labels"])
-        told = self._report(combination, int(worth[0]), worth[1], worth[2], training_set.n_classes)
+        told = self._report(voices, combination, int(worth[0]), worth[1], worth[2], training_set.n_classes)
         self._fitted = _Fitted(combination, voices, training_set, held_out, told, seed)
         self._told = HeldOut(kept["told_items"], kept["told_logs"], kept["told_seen"])
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 from shortlist.models.belief.graph import Rows, unit
@@ -21,6 +22,10 @@ class Voice(Protocol):
     """
 
     @property
+    def name(self) -> str: ...
+    @property
+    def usual(self) -> float: ...  # its weight where there is no evidence yet
+    @property
     def held_out(self) -> Rows: ...  # (m, L) of the labelled items, ascending, had it not learnt from each of them
     def logs(self, items: Ints) -> Rows: ...  # (n, L)
     def logs_of_test(self, rows: Ints) -> Rows: ...  # (n, L) of rows of the test split
@@ -29,12 +34,11 @@ class Voice(Protocol):
 class Expert(Protocol):
     """One beside a model. Its settings are recorded as a `Model`'s are."""
 
-    usual: float  # its weight where there is no evidence yet
-
     def prepare(self, dataset: Dataset, model: Any) -> None:
         """Once per process; `model` is the one that it stands beside, and may be asked for its encoder."""
 
-    def fit(self, training_set: TrainingSet) -> Voice: ...
+    def fit(self, training_set: TrainingSet) -> Sequence[Voice]:
+        """What it says now, each of which gets a weight; mostly one. Always as many, also with no labels at all."""
 
 
 def points(dataset: Dataset, model: Any, encoder: str | None) -> tuple[Rows, Rows | None]:

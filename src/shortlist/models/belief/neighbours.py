@@ -27,6 +27,8 @@ class _Graph:
 
 @dataclass(frozen=True)
 class _Voice:
+    name: str
+    usual: float
     masses: Rows  # (N, k) what has reached each item of the classes seen
     held_out: Rows
     graph: _Graph
@@ -63,15 +65,13 @@ class Neighbours:
     encoder : `package:NAME` or `hub:NAME`, for vectors that are compared; None: those that the model sees
 
     >>> Neighbours(k=5)
-    Neighbours(k=5, steps=4, decay=0.8, encoder=None)
+    Neighbours(k=5, steps=6, decay=0.95, encoder=None)
     """
 
     k: int = 15
-    steps: int = 4
-    decay: float = 0.8
+    steps: int = 6
+    decay: float = 0.95
     encoder: str | None = None
-
-    usual = 0.5
 
     def __post_init__(self) -> None:
         check_settings("neighbours", self, least={"k": 1, "steps": 1}, positive=["decay"])
@@ -95,7 +95,7 @@ class Neighbours:
         rows = np.repeat(np.arange(len(test)), items.shape[1])
         return sparse.csr_array((shares.ravel(), (rows, items.ravel())), shape=(len(test), len(cells.points)))
 
-    def fit(self, training_set: TrainingSet) -> _Voice:
+    def fit(self, training_set: TrainingSet) -> tuple[_Voice]:
         if self._graph is None:
             raise ShortlistError(f"{self!r} has no data yet; call prepare(dataset) first")
         pairs, items, codes = self._graph.pairs, training_set.items, training_set.codes
@@ -105,7 +105,7 @@ class Neighbours:
         of_others = masses[items]
         of_others[np.arange(len(items)), codes] -= self._own_share(items)
         held_out = self.as_logs(np.maximum(of_others, 0), training_set)
-        return _Voice(masses, held_out, self._graph, labels, self, training_set)
+        return (_Voice("neighbours", 0.5, masses, held_out, self._graph, labels, self, training_set),)
 
     def _handed_on(self, labels: sparse.csr_array) -> Rows:
         """(N, k) Σ aᵗ Sᵗ Y, some classes at a time."""
@@ -150,8 +150,9 @@ class Neighbours:
         return logs
 
 
-LITTLE = 0.01  # of a label, that an item has of all classes together
+LITTLE = 0.003  # of a label, that an item has of all classes together
 
 
 def _weights(cosines: Rows) -> Rows:
-    return np.maximum(cosines, 1e-6)
+    """Closer ones count more; none counts for nothing."""
+    return np.maximum(cosines, 0.03) ** 4
