@@ -23,7 +23,7 @@ lint: .venv/dev
 
 # All of them run, also where one misses a bar. The last takes two minutes and wants a quiet machine. `make bench KEEP=--keep` writes the results and the page made of them.
 bench: .venv/dev
-	@failed=0; for one in candidate_sets alpha_star stream_select acquisition growth labelling; do \
+	@failed=0; for one in candidate_sets alpha_star stream_select acquisition growth belief labelling; do \
 	  $(BIN)/python benchmarks/$$one.py $(KEEP) || failed=1; \
 	done; $(if $(KEEP),$(BIN)/python benchmarks/page.py || failed=1;) exit $$failed
 

@@ -38,6 +38,11 @@ from shortlist.datasets.official.products10k import Products10k as Products10k
 from shortlist.datasets.table import R52 as R52
 from shortlist.datasets.table import Table as Table
 from shortlist.logits import Logits as Logits
+from shortlist.models.belief.belief import Belief as Belief
+from shortlist.models.belief.given import Given as Given
+from shortlist.models.belief.means import Means as Means
+from shortlist.models.belief.names import Names as Names
+from shortlist.models.belief.neighbours import Neighbours as Neighbours
 from shortlist.models.encoders.encoder import Encoder as Encoder
 from shortlist.models.hub import Hub as Hub
 from shortlist.models.kernel_svm import KernelSVM as KernelSVM

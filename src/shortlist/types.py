@@ -120,6 +120,9 @@ class Model(Protocol):
     One that lives on a device may have `place(array)`, which puts a NumPy array there: features of the dataset are then
     compared where the predictions are. One that may fail on some data may have `check_dataset(dataset, n)`, which
     refuses in a sentence what a first `fit` to n labels would fail on; it is called before a campaign begins.
+    One that reads names of classes may have `name_classes(names)`: called after `prepare`, with the names in the order
+    of the labels' numbers, which is not the dataset's where classes were added after the start. One that is too dear to
+    be fitted several times over says `refits = False`.
 
     Every part may have `spec()`: its settings by name, as TOML can hold them. They are written down when a campaign
     begins, and other settings are refused when it goes on. Without it the fields of a dataclass are, or else the

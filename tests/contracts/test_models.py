@@ -13,6 +13,10 @@ from sklearn.linear_model import LogisticRegression
 import shortlist
 from shortlist.checks import check_model, yield_checks
 from shortlist.datasets.arrays import Arrays
+from shortlist.models.belief.belief import Belief
+from shortlist.models.belief.means import Means
+from shortlist.models.belief.names import Names
+from shortlist.models.belief.neighbours import Neighbours
 from shortlist.models.hub import Hub
 from shortlist.models.kernel_svm import KernelSVM
 from shortlist.models.linear_probe import LinearProbe
@@ -34,15 +38,18 @@ BUILDERS: dict[str, Callable[[Path], Any]] = {
     "KernelSVM": lambda folder: KernelSVM(),
     "Scikit": lambda folder: Scikit(LogisticRegression()),
     "Scikit on an encoder": lambda folder: Scikit(encoder="package:wordllama"),
+    "Belief": lambda folder: Belief(Scikit(), Neighbours(k=5), Means()),
+    "Belief on an encoder": lambda folder: Belief(Scikit(encoder="package:wordllama"), Neighbours(), Names()),
+    "Belief in a network": lambda folder: Belief(BUILDERS["Network"](folder), Neighbours()),
     "LinearProbe": lambda folder: LinearProbe(),
     "Network": lambda folder: Network(
         training={"base": "fast", "batch": 8, "epochs": 1, "min_steps": 3, "mix_up": 0}, width=4, device="cpu"
     ),
     "Hub": tiny_hub,
 }
-NEED_TORCH = {"LinearProbe", "Network", "Hub"}
-OF_IMAGES = {"Network", "Hub"}
-OF_TEXTS = {"Scikit on an encoder"}
+NEED_TORCH = {"LinearProbe", "Network", "Hub", "Belief in a network"}
+OF_IMAGES = {"Network", "Hub", "Belief in a network"}
+OF_TEXTS = {"Scikit on an encoder", "Belief on an encoder"}
 
 
 def clouds() -> Arrays:
@@ -69,7 +76,8 @@ def requests() -> Arrays:
 def test_every_model_has_a_builder() -> None:
     homes = [name for name, home in shortlist.HOMES.items() if home.startswith("shortlist.models.")]
     others = {name for name in homes if not hasattr(getattr(shortlist, name), "predict")}
-    assert others == {"Simclr", "Encoder"}  # they make features and predict nothing
+    beside = {"Neighbours", "Means", "Names", "Given"}
+    assert others == {"Simclr", "Encoder"} | beside  # they make features and predict nothing, or stand beside a model
     assert set(homes) - others == {name.partition(" ")[0] for name in BUILDERS}
 
 

@@ -16,7 +16,8 @@ from sklearn.svm import SVC
 
 from shortlist.campaign.config import describe
 from shortlist.models import kernel_svm
-from shortlist.models.kernel_svm import FILE, KernelSVM, Machines, _stratified_folds, sigmoid_kernel
+from shortlist.models.folds import stratified_folds
+from shortlist.models.kernel_svm import FILE, KernelSVM, Machines, sigmoid_kernel
 from shortlist.types import Ints, Labelled, Model, Rng, ShortlistError
 from tests.cases import torture
 from tests.models.toys import Toy, accuracy, all_probs, blobs, digits, log_loss
@@ -165,7 +166,7 @@ def test_classes_smaller_than_the_folds_break_nothing(items: list[int], folds: i
 
 def test_folds_spread_every_class_evenly() -> None:
     labels = rng().permutation(np.repeat([0, 3, 4, 9], [23, 5, 1, 12]))
-    folds = np.stack(_stratified_folds(labels, 5, rng(1)))  # (folds, n)
+    folds = np.stack(stratified_folds(labels, 5, rng(1)))  # (folds, n)
     assert (folds.sum(axis=0) == 1).all()
     for c, n in zip(*np.unique(labels, return_counts=True), strict=True):
         assert set(folds[:, labels == c].sum(axis=1)) <= {n // 5, n // 5 + 1}

@@ -8,11 +8,16 @@ from shortlist import (
     APS,
     RAPS,
     Badge,
+    Belief,
     CandidateSet,
     CoreSet,
     CostAware,
+    Given,
     Glyphs,
     Linear,
+    Means,
+    Names,
+    Neighbours,
     ProbCover,
     Saal,
     Scikit,
@@ -92,7 +97,8 @@ def test_an_estimator_by_name() -> None:
 
 
 def test_a_model_can_be_built_from_its_own_description() -> None:
-    for model in (Scikit(batch=7), Scikit(ascent="batch")):
+    believed = Belief(Scikit(), Neighbours(k=7), Names("package:wordllama"), Given("clip.csv"), Means())
+    for model in (Scikit(batch=7), Scikit(ascent="batch"), believed):
         assert describe(build("models", describe(model), "model")) == describe(model)
     with pytest.raises(ShortlistError, match=r"model\.ascent: 'up' does not fit: input should be 'item' or 'batch'"):
         build("models", {"name": "scikit", "ascent": "up"}, "model")
@@ -110,6 +116,9 @@ def test_a_model_can_be_built_from_its_own_description() -> None:
             {"name": "table", "path": "x.csv", "columns": 5},
             "here: table cannot be made with these settings",
         ),
+        ("models", {"name": "belief", "model": "scikit", "experts": "names"}, r"here\.experts: 'names' is no list of"),
+        ("models", {"name": "belief", "model": "scikit", "experts": ["no"]}, r"here\.experts\[0\]\.name: 'no' is none"),
+        ("models", {"name": "belief", "experts": ["names"]}, r"here\.model: belief needs it"),
         ("models", {"name": "scikit", "estimator": 5}, r"here\.estimator: 5 is no text such as"),
     ],
 )

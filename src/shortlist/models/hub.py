@@ -84,6 +84,11 @@ class Hub:
         """(N, F) of the training items, by the encoder as it was pretrained; from the cache if they are there."""
         return self._features(dataset)["train"]
 
+    @property
+    def refits(self) -> bool:
+        """Whether a fit is cheap enough for several a round: of a probe, not of the whole encoder."""
+        return self.tune == "probe"
+
     def check(self) -> None:
         """Refuses an encoder that cannot be found, long before `prepare` would load its weights."""
         check(self.encoder)

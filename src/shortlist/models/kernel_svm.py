@@ -13,9 +13,10 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.svm import SVC
 
+from shortlist.models.folds import Mask, stratified_folds
 from shortlist.models.linear.encoding import Matrix, encode
 from shortlist.models.model import SplitModel, TrainingSet, check_settings
-from shortlist.models.svm.pairwise import Mask, couple, fit_sigmoids, pair_index, pair_probs
+from shortlist.models.svm.pairwise import couple, fit_sigmoids, pair_index, pair_probs
 from shortlist.probabilities import as_rng
 from shortlist.system.arrays import blocks
 from shortlist.system.files import read_made_from, write_npz
@@ -114,7 +115,7 @@ class KernelSVM(SplitModel[_Split, _Fitted]):
         kernel, training_set = self._prepared().kernel, TrainingSet.of(labelled)
         items, labels = training_set.items, training_set.labels
         everything = np.ones(len(items), bool)
-        held = _stratified_folds(labels, self.folds, as_rng(rng))
+        held = stratified_folds(labels, self.folds, as_rng(rng))
         train = partial(_train, kernel, items, labels, self.C)
         machines, *fold_machines = on_all_cores(train, [everything, *(~h for h in held)])
         held_out = partial(_held_out, kernel, items, labels)
@@ -167,14 +168,6 @@ class KernelSVM(SplitModel[_Split, _Fitted]):
         parts = on_all_cores(seen_probs, _blocks(len(rows), len(machines.classes)))
         probs[:, machines.classes] = np.concatenate(parts)
         return Predictions(probs, None if split.embeddings is None else split.embeddings[rows])
-
-
-def _stratified_folds(labels: Ints, folds: int, rng: Rng) -> list[Mask]:
-    """(m,) masks of what each fold holds out. Items are dealt out class by class, so each class is spread evenly."""
-    shuffled = rng.permutation(len(labels))
-    dealt = np.empty(len(labels), np.int64)
-    dealt[shuffled[np.argsort(labels[shuffled], kind="stable")]] = np.arange(len(labels)) % folds
-    return [dealt == fold for fold in range(min(folds, len(labels)))]
 
 
 def _train(kernel: Kernel, items: Ints, labels: Ints, C: float, part: Mask) -> Machines:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from inspect import signature
@@ -107,7 +107,7 @@ class Builder:
         acquisition = self._named(recipe, "acquisition", job.acquisition, one="acquisition", many="acquisitions")
         built = {
             "dataset": self._seen_by(acquisition, recipe),
-            "model": self._once("model", recipe.model, lambda: build("models", recipe.model, "model", self.code)),
+            "model": self._once("model", recipe.model, lambda: self._model(recipe.model)),
             "query": self._named(recipe, "queries", job.query, one="query", many="queries"),
             "acquisition": acquisition,
             "seed": job.seed,
@@ -120,6 +120,19 @@ class Builder:
         }
         plain = {f.name: getattr(recipe, f.name) for f in fields(Settings) if f.name in Recipe.model_fields}
         return Settings(**{**plain, **built})
+
+    def _model(self, table: Part) -> Any:
+        return build("models", self._with_files(table), "model", self.code)
+
+    def _with_files(self, table: Part) -> Part:
+        """With files of its experts where they are, to be read from another folder too."""
+        if isinstance(table, str) or not isinstance(table.get("experts"), list):
+            return table
+        experts = [dict(one) if isinstance(one, Mapping) else one for one in table["experts"]]
+        for one in experts:
+            if isinstance(one, dict) and one.get("name") == "given" and isinstance(one.get("path"), str):
+                one["path"] = str(find_file(one["path"], home=self.home, data=self.data).absolute())
+        return {**table, "experts": experts}
 
     def _named(self, recipe: Recipe, kind: str, name: str, *, one: str, many: str) -> Any:
         """A part of a job: one that the recipe names, or the only one."""

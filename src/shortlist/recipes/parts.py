@@ -1,7 +1,7 @@
 """From a table in a recipe to a part of a campaign, with an error that names the field.
 
 A part is known by the name of its class in snake_case; its settings are the arguments of that class. Parts that
-hold parts (`inner`, `cost`, `score`) are tables in tables.
+hold parts (`inner`, `cost`, `score`, `model`) are tables in tables, and `experts` are a list of such.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from shortlist import HOMES
 from shortlist.campaign.config import snake
 from shortlist.types import ShortlistError
 
-NESTED = {"inner": "acquisition", "cost": "costs", "score": "conformal"}
+NESTED = {"inner": "acquisition", "cost": "costs", "score": "conformal", "model": "models"}
+LISTED = {"experts": "models"}  # lists of parts
 PLAIN = (int, float, str, bool, Path, type(None))
 
 
@@ -57,11 +58,21 @@ def build(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None 
     """
     part, settings = _asked(kind, table, at, code)
     try:
-        return part(**settings)
+        return part(*_by_position(part, settings), **settings)
     except ShortlistError:
         raise
     except (TypeError, ValueError, OverflowError, AttributeError) as error:  # a value that its type let through
         raise ShortlistError(f"{at}: {snake(part.__name__)} cannot be made with these settings: {error}") from None
+
+
+def _by_position(part: Any, settings: dict[str, Any]) -> list[Any]:
+    """Taken out of the settings: for a part like `Belief(model, *experts)`, what comes up to the last of the list."""
+    parameters = [*inspect.signature(part).parameters.values()]
+    many = next((at for at, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), None)
+    if many is None:
+        return []
+    first = [settings.pop(p.name) for p in parameters[:many] if p.name in settings]
+    return [*first, *settings.pop(parameters[many].name, [])]
 
 
 def check(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None = None) -> Any:
@@ -82,9 +93,13 @@ def _asked(kind: str, table: str | Mapping[str, Any], at: str, code: Path | None
     for key, value in settings.items():
         settings[key] = setting_of(part, str(name), key, value, f"{at}.{key}", code)
     parameters = inspect.signature(part).parameters.values()
-    if missing := [p.name for p in parameters if p.default is p.empty and p.name not in settings]:
+    if missing := [p.name for p in parameters if _is_needed(p) and p.name not in settings]:
         raise ShortlistError(f"{at}.{missing[0]}: {name} needs it, and it is not given")
     return part, settings
+
+
+def _is_needed(parameter: inspect.Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL
 
 
 def own_class(name: str, at: str, code: Path | None) -> Any:
@@ -129,6 +144,10 @@ def setting_of(part: Any, name: str, key: str, value: Any, at: str, code: Path |
         raise ShortlistError(f"{at}: no such setting; {name} has {there}")
     if key in NESTED:
         return build(NESTED[key], value, at, code)
+    if key in LISTED:
+        if not isinstance(value, list):
+            raise ShortlistError(f'{at}: {value!r} is no list of parts, such as [{{ name = "neighbours" }}]')
+        return [build(LISTED[key], one, f"{at}[{number}]", code) for number, one in enumerate(value)]
     if key == "estimator":
         return estimator(value, at, code)
     hint = typing.get_type_hints(part.__init__).get(key, Any)

@@ -150,6 +150,8 @@ class Learner:
         with self._preparing:
             if not self._prepared:
                 self.model.prepare(self.dataset)
+                if hasattr(self.model, "name_classes"):
+                    self.model.name_classes(self.known.classes)
                 self._prepared = True
 
 

@@ -55,6 +55,8 @@ class Network(SplitModel["torch.Tensor", "Trainer"]):
     ascent: Ascent = "item"
     keep: Keep = "last"
 
+    refits = False  # a fit a round is dear enough
+
     def __post_init__(self) -> None:
         require("torch", extra="torch")
         from shortlist.models.network.architectures import architecture
