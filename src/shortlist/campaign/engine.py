@@ -391,6 +391,8 @@ class Campaign:
             return
         through = self.view.last_answer()
         resolution = self._resolution(last.number, through)
+        if self.learner.listens:
+            self._tell(last.number, resolution)
         self._say(last.number, "fit", f"{len(resolution.labels)} labels")
         self.prepare()
         self.learner.fit(last.number, resolution, self._rng(last.number, "fit"))
@@ -405,6 +407,13 @@ class Campaign:
             if query is not None:
                 w.set_query(last.number, query.state)
         self._began = time.monotonic()
+
+    def _tell(self, number: int, resolution: Resolution) -> None:
+        """Have the model of the round before say what it thinks of the new answers' items, before it is replaced."""
+        before = [row for row in self.view.rounds() if row.number < number and row.result is not None]
+        if before:
+            self._restore(before[-1])
+            self.learner.tell(resolution)
 
     # --- what queries learn without asking for it --------------------------------------------------------------
 

@@ -10,8 +10,10 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from shortlist import Arrays, Belief, Campaign, Digits, Labelled, Margin, Means, Names, Neighbours, Scikit, Simulated
+from shortlist.campaign.schedule import Doubling
 from shortlist.models.belief.belief import FILE
 from shortlist.queries.candidate_set import CandidateSet
+from shortlist.queries.nested import Nested
 from shortlist.types import Answer, Question, Rng, ShortlistError
 from tests.models.toys import all_probs
 
@@ -214,6 +216,28 @@ def test_an_interrupted_campaign_ends_as_one_that_was_not(tmp_path: Path, patien
             with np.load(mine) as a, np.load(theirs) as b:
                 for key in a.files:
                     np.testing.assert_array_equal(a[key], b[key])  # which takes NaN for equal
+
+
+@pytest.mark.parametrize("patience", [25, 45])
+def test_a_campaign_tells_a_belief_in_a_model_that_is_not_fitted_again(tmp_path: Path, patience: int) -> None:
+    """Of what it said of a round's items before they were answered; also after an interruption."""
+
+    def going(folder: Path) -> Campaign:
+        parts: dict[str, Any] = {"dataset": DIGITS, "query": Nested(), "acquisition": Margin()}
+        model = Belief(Dear(LogisticRegression(C=1, max_iter=500)), Neighbours(k=8))
+        return Campaign(folder, **parts, model=model, schedule=Doubling(first=20, most=80, rounds=5))
+
+    with going(tmp_path / "whole") as campaign:
+        whole = list(campaign.run(Simulated(DIGITS.labels)))
+        items, _, _ = campaign.settings.model.held_out()  # type: ignore[attr-defined]
+        assert (
+            len(items) == whole[-1].labelled - 20
+        )  # all but those of the first round, of which nobody had said a word
+    with going(tmp_path / "run") as campaign, pytest.raises(KeyboardInterrupt):
+        list(campaign.run(Tired(patience)))
+    with going(tmp_path / "run") as campaign:
+        rounds = list(campaign.run(Simulated(DIGITS.labels)))
+    assert [(r.cost, r.accuracy) for r in rounds] == [(r.cost, r.accuracy) for r in whole]
 
 
 def test_other_experts_are_another_campaign(tmp_path: Path) -> None:

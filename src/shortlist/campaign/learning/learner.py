@@ -65,6 +65,16 @@ class Learner:
         else:
             self.fit(number, resolution, rng)
 
+    @property
+    def listens(self) -> bool:
+        """Whether the model wants to be told of new answers before it learns from them."""
+        return bool(getattr(self.model, "listens", False))
+
+    def tell(self, resolution: Resolution) -> None:
+        """What has a label by now, for a model that `listens`; the one in memory has yet to learn some of it."""
+        model: Any = self.model
+        model.told(self._labelled(resolution).items)
+
     def held_out(self) -> Said | None:
         """What the model would have said of the items it has learnt from, without having learnt from them; None of a
         model that does not tell."""

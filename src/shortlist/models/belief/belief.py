@@ -145,7 +145,7 @@ class Belief:
         folds, seed = (int(s) for s in as_rng(rng).integers(1 << 62, size=2))
         training_set = _training_set(labelled)
         voices = [voice for expert in self.experts for voice in expert.fit(training_set)]
-        held = self._refitted(labelled, training_set, folds) if self._refits else self._remembered(training_set)
+        held = self._refitted(labelled, training_set, folds) if not self.listens else self._remembered(training_set)
         at = np.searchsorted(training_set.items, held.items)
         logs, labels = np.stack([held.logs, *(voice.held_out[at] for voice in voices)]), training_set.labels[at]
         some = np.sort(np.random.default_rng(folds).permutation(len(at))[:MOST])
@@ -159,8 +159,9 @@ class Belief:
         self._fitted = _Fitted(combination, voices, training_set, (held.items, probs, labels), worth, seed)
 
     @property
-    def _refits(self) -> bool:
-        return bool(getattr(self.model, "refits", True))
+    def listens(self) -> bool:
+        """Whether it wants to be `told` of new answers before it learns from them: the model is not fitted again."""
+        return not getattr(self.model, "refits", True)
 
     def _refitted(self, labelled: Labelled, training_set: TrainingSet, seed: int) -> HeldOut:
         """Of every labelled item, by fits to the others."""
@@ -179,7 +180,7 @@ class Belief:
 
         For a model that is not fitted again (`refits = False`), called before `fit`; nothing is kept of any other.
         """
-        if self._refits or self._fitted is None:
+        if not self.listens or self._fitted is None:
             return
         fresh = np.setdiff1d(items, self._fitted.learnt_from.items)
         if len(fresh):
