@@ -91,6 +91,13 @@ def test_accuracy_per_cost() -> None:
     assert measures.accuracy_per_cost(replace(done, relative_cost=0.0)) is None
 
 
+def test_times_the_floor() -> None:
+    done = Round(1, 8, 8, 42.0, 0.2, 50.0, 0.0, 0.5, None, None, None, None, None, None, 0.0, floor=30.0)
+    assert measures.times_floor(done) == pytest.approx(1.4)
+    assert measures.times_floor(replace(done, floor=0.0)) is None
+    assert measures.times_floor(replace(done, floor=None)) is None
+
+
 def test_coverage_counts_lists_that_were_answered(tmp_path: Path) -> None:
     truth = {key: DATA.classes[c] for key, c in zip(DATA.keys, DATA.labels, strict=True)}
     rounds = run(tmp_path, DATA, ahead=4)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from shortlist.campaign.accounting import floor as floors
 from shortlist.campaign.accounting.evidence import Said, have_paid, newest
 from shortlist.campaign.accounting.ledger import Line, conventional_item_cost
 from shortlist.campaign.schedule import largest_batch
@@ -83,6 +84,11 @@ def saving(round: Round) -> float | None:
 def saved(cost: float, conventional_cost: float) -> float | None:
     """The share by which labels came cheaper than asked conventionally; below 0: dearer."""
     return 1 - cost / conventional_cost if conventional_cost else None
+
+
+def times_floor(round: Round) -> float | None:
+    """The cost over the floor: how many times as much as the answers come to under what was believed."""
+    return round.cost / round.floor if round.floor else None
 
 
 def labels(folder: str | Path) -> dict[str, str]:
@@ -165,6 +171,40 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         probs, truth = ([getattr(lists, name) for lists in (cal, rest)] for name in ("probs", "truth"))
         history.insert(0, (usual, Said(np.concatenate(probs), np.concatenate(truth))))
     return result
+
+
+@dataclass(frozen=True)
+class Floor:
+    """What a round's labels would have cost at least, so far, in bits."""
+
+    number: int
+    ideal: float  # under what was believed of every item: −log2 of the probability of its answer
+    oracle: float | None  # asked with the best list there is; None of partial labels
+
+
+def floor(folder: str | Path) -> list[Floor]:
+    """Below what each finished round's labels can hardly be had, worked out anew from what the model said at the time.
+
+    `ideal` is what rounds keep as `floor`, which those of earlier versions do not. Skips, items of no class and
+    imports are left out; where several people are asked about an item, each one's answer counts.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from shortlist import Campaign, CandidateSet, Digits, Random, Scikit, Simulated
+    >>> parts = {"dataset": Digits(), "model": Scikit(), "query": CandidateSet(n_cal=20), "acquisition": Random()}
+    >>> with TemporaryDirectory() as folder, Campaign(folder, **parts, initial=50, budget=50, rounds=2) as campaign:
+    ...     *_, last = campaign.run(Simulated(Digits().labels))
+    ...     found = floor(folder)
+    >>> round(last.cost), round(found[-1].ideal), round(found[-1].oracle)
+    (271, 187, 219)
+    """
+    with View.of(folder) as view:
+        if not floors.counts_bits(view.config()):
+            raise ShortlistError(f"{folder}: its costs are not in bits, and there is a floor only to those")
+        numbers = [round.number for round in view.finished()]
+        ideal = [*floors.lengths(view)]
+        is_whole = not view.partly_answered()
+    oracle = [round.cost for round in recharge(folder, Oracle())] if is_whole else [None] * len(numbers)
+    return [Floor(*line) for line in zip(numbers, ideal, oracle, strict=True)]
 
 
 @dataclass(frozen=True)

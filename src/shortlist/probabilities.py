@@ -217,3 +217,12 @@ def without(probs: Array, rejected: Array) -> Array:
     open_ = xp.astype(~rejected, probs.dtype)
     uniform = open_ / xp.sum(open_, axis=1, keepdims=True)
     return xp.where(total > 0, kept / xp.where(total > 0, total, xp.ones_like(total)), uniform)
+
+
+def tempered(probs: Array, temperature: float) -> Array:
+    """p^(1/T)/Z, in the kind of number that it came in."""
+    if temperature == 1:
+        return probs
+    xp = array_namespace(probs)
+    raised = xp.clip(probs / xp.max(probs, axis=1, keepdims=True), 0.0, None) ** (1 / temperature)
+    return raised / xp.sum(raised, axis=1, keepdims=True)

@@ -320,6 +320,7 @@ class Round:
     seconds: float
     lists: int | None = None  # questions outside D_cal answered from a list short of all classes
     full: int | None = None  # those answered from all classes at once: empty lists among them
+    floor: float | None = None  # so far: bits the answers come to under what was believed; None where cost has no bits
 
 
 class CostModel(Hashable, Protocol):

@@ -32,6 +32,7 @@ def row(acquisition: str = "Ent", round: int = 2, seed: int = 0, **others: Any) 
         "mean_set_size": 3.0,
         "coverage": 90.0,
         "true_coverage": None,
+        "floor": None,
         "seconds": 1.5,
         "commit": "abc1234567",
         "hardware": "some GPU",

@@ -140,6 +140,19 @@ def test_seeds_end_at_the_last_round_they_share() -> None:
     assert line[5:] == ["11.0 ± 0.0", "22.0 ± 0.0", "50.0 ± 0.0"]
 
 
+def test_the_floor_stands_in_the_last_table_where_it_is_known_of_every_seed() -> None:
+    known = [row("Ent", 9, seed, floor=row("Ent", 9)["cost"] / (1.3 + 0.2 * seed)) for seed in (0, 1)]
+    part = [row("Rand", 9, 0, floor=20.0), row("Rand", 9, 1)]
+    table = last_table([*known, *part])
+    assert table.splitlines()[0].endswith("| × the floor |")
+    ends = [line.split(" | ")[-1] for line in table.splitlines() if "CSQ+" in line]
+    assert ends == [" |", "1.4 ± 0.1 |"]
+    assert "A better model has a lower one." in block([*known, *part])
+    none = [row("Ent", 9)]
+    assert "floor" not in last_table(none)
+    assert "floor" not in block(none)
+
+
 def test_variants_and_methods_have_a_line_each_in_the_papers_order() -> None:
     rows = [row(a, recipe="noise", variant=v) for v in ("human", "noise=0.1") for a in ("Cost(Ent)", "Ent", "Rand")]
     rows += [row("Ent", recipe="noise", variant="human", query="OneBit")]

@@ -177,6 +177,15 @@ def test_the_table_holds_the_numbers_of_the_campaigns(runs: Path, page: str) -> 
     assert f"{100 * mean:.1f} ± {100 * std:.1f}" in Parsed(page).text
 
 
+def test_how_far_above_the_floor_it_is(runs: Path, page: str) -> None:
+    last = [measures.read(runs / "csq-rand" / f"seed{s}").rounds[-1] for s in (0, 1)]
+    times = [r.cost / r.floor for r in last if r.floor]
+    text = Parsed(page).text
+    assert f"is at {np.mean(times):.1f} × the floor." in text
+    assert f"{np.mean(times):.1f} ± {np.std(times, ddof=1):.1f} ×" in text
+    assert "Floor, bits" in text
+
+
 def test_dearer_is_said_as_loudly() -> None:
     dear = [finished(1), finished(2, cost=1.2 * finished(2).conventional_cost)]
     assert money_line([record(rounds=dear)]) == "82.0% accuracy, 20% dearer than asking conventionally"

@@ -42,7 +42,7 @@ def test_a_row_says_what_the_campaign_says_and_where_it_ran(csq: Path) -> None:
     rows, rounds = rows_of(csq), measures.read(csq).rounds
     assert [row["round"] for row in rows] == [1, 2, 3]
     for row, done in zip(rows, rounds, strict=True):
-        for measure in ("labelled", "cost", "alpha", "seconds"):
+        for measure in ("labelled", "cost", "alpha", "seconds", "floor"):
             assert row[measure] == getattr(done, measure)
         for rate in ("accuracy", "macro_f1", "relative_cost", "coverage"):
             assert row[rate] == percent(getattr(done, rate))
@@ -135,6 +135,15 @@ def test_a_folder_stands_for_the_files_in_it(csq: Path, tmp_path: Path) -> None:
     rows = read_results([tmp_path / "results"])
     assert len(rows) == 3
     assert list(rows[0]) == SCHEMA.names
+
+
+def test_files_of_earlier_versions_have_no_floor(csq: Path, tmp_path: Path) -> None:
+    path = tmp_path / "small.parquet"
+    write_results([csq], path)
+    whole = read_results([path])
+    assert all(row["floor"] <= row["cost"] for row in whole)
+    pq.write_table(pq.read_table(path).drop_columns(["floor"]), path)
+    assert read_results([path]) == [row | {"floor": None} for row in whole]
 
 
 def test_a_file_with_a_number_that_is_none_is_refused_by_name(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from shortlist.campaign.accounting.ledger import Line
 from shortlist.experiments.method_names import grouped
 from shortlist.experiments.tables import best_method, money_line, rival, state, summaries, summary, terminal_table
 from shortlist.measures import Record
-from tests.experiments.examples import CQ, CSQ, ENT, RAND, config, finished, record
+from tests.experiments.examples import COST_ENT, CQ, CSQ, ENT, RAND, config, finished, record
 
 
 def shown(records: list[Record], width: int = 80) -> str:
@@ -79,6 +79,20 @@ def test_the_terminal_table_fits_80_characters() -> None:
     assert "CSQ+Rand" in text
     assert "83.0±0.0" in text
     assert "50.0%" in text
+
+
+def test_the_floor_is_told_where_it_is_known() -> None:
+    rounds = [finished(1), finished(2, floor=finished(2).cost / 1.4)]
+    above = [finished(1), finished(2, floor=finished(2).cost / 2)]
+    text = shown([record(config(CQ, RAND), above), *(record(config(CSQ, COST_ENT, s), rounds) for s in (0, 1))])
+    assert "Cost: CQ+Rand 2.0, CSQ+Cost(Ent) 1.4 × the floor." in text
+    assert "A better model has a lower one." in " ".join(text.split())
+    assert "floor" not in shown([record()])
+    others = shown([record(rounds=rounds), record(config(dataset={"name": "glyphs"}), above)], width=120)
+    assert [line.split(": Cost: ")[1].strip() for line in others.splitlines() if ": Cost: " in line] == [
+        "CSQ+Ent 1.4 × the floor.",
+        "CSQ+Ent 2.0 × the floor.",
+    ]
 
 
 def test_the_terminal_table_names_what_is_not_finished_and_takes_no_name_for_markup() -> None:

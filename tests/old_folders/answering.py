@@ -118,8 +118,9 @@ def seen(people: dict[str, Person]) -> dict[str, Any]:
     """What the pages show of a campaign that has just been opened."""
     owner, ana = people[OWNER], people["ana"]
     status, numbers = owner.get("/api/status"), owner.get("/api/dashboard")
-    for round in numbers["rounds"]:  # lists, and what asking conventionally costs, are counted in another way since
-        for name in ("coverage", "lists", "full", "conventional_cost"):
+    # lists, and what asking conventionally costs, are counted in another way since, and the floor was not kept
+    for round in numbers["rounds"]:
+        for name in ("coverage", "lists", "full", "conventional_cost", "floor"):
             round.pop(name, None)
     return {
         "status": {name: status[name] for name in ("round", "state", "done", "left", "cost", "unit")},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from shortlist import measures
 from shortlist.rates import DIGITS, OF_ROUND, in_shares
 from shortlist.recipes.build import open_campaign
 from shortlist.study.app import study_app
@@ -85,6 +87,16 @@ def test_a_campaign_is_reported(copied: Path, name: str) -> None:
     shortlist("report", folder)
     assert "<svg" in (folder / "report.html").read_text("utf-8")
     assert before(folder) == expected(name, "before")
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_the_floor_was_not_kept_and_is_had_from_the_folder(copied: Path, name: str) -> None:
+    folder = copied / name / CAMPAIGNS[name]
+    rounds, found = measures.read(folder).rounds, measures.floor(folder)
+    assert {done.floor for done in rounds} == {None}
+    assert [one.number for one in found] == [done.number for done in rounds]
+    unknown = math.log2(28)  # bits a round, as nobody knows how far to believe a model
+    assert all(0 < one.ideal <= done.cost + unknown * done.number for one, done in zip(found, rounds, strict=True))
 
 
 # --- a campaign of several people, half way --------------------------------------------------------------------

@@ -305,7 +305,9 @@ def test_the_dashboard_has_what_the_figures_need(app: Served, ana: Person) -> No
     assert any(listed["coverage"] for listed in got["rounds"])
     assert got["fit"]["b"] == pytest.approx(0)  # every stage took the same time here
     assert {point["options"] for point in got["speed"]} >= {5}
-    assert got["saving"] == pytest.approx(measures.read(app.campaign.folder.path).saving)
+    last = measures.read(app.campaign.folder.path).rounds[-1]
+    assert got["saving"] == pytest.approx(measures.saving(last))
+    assert got["times_floor"] == pytest.approx(last.cost / got["rounds"][-1]["floor"])
     rates = [listed[name] for listed in got["rounds"] for name in OF_ROUND if listed[name] is not None]
     assert rates
     assert all(0 <= rate <= 1 for rate in rates)

@@ -18,7 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from shortlist.campaign.accounting import ledger
+from shortlist.campaign.accounting import floor, ledger
 from shortlist.campaign.accounting.evidence import Said, have_paid, newest
 from shortlist.campaign.accounting.timing import priced
 from shortlist.campaign.formats.export import What, export
@@ -398,8 +398,9 @@ class Campaign:
         self.learner.fit(last.number, resolution, self._rng(last.number, "fit"))
         self._say(last.number, "evaluate")
         score = self.learner.score(self.view.resolution(0, 0).labels)
+        least = floor.kept(self.view, last.number, through)
         seconds = time.monotonic() - self._began
-        result = self.view.outcome(last, resolution.labels, self.item_cost, seconds=seconds, **score)
+        result = self.view.outcome(last, resolution.labels, self.item_cost, seconds=seconds, floor=least, **score)
         self.learner.keep(self.folder.round(last.number))
         query = self._learnt_without_asking(last, through, resolution)
         with self.store.writing() as w:

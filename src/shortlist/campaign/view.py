@@ -133,7 +133,7 @@ class View(Reader):
 
     def outcome(self, row: RoundRow, labels: Collection[int], item_cost: float, **measured: Any) -> Round:
         """A round in numbers: `labels` are the items that have one, `item_cost` is what one costs conventionally, and
-        `measured` are its seconds and how good its model is."""
+        `measured` are its seconds, its floor and how good its model is."""
         paid = [line for line in self.ledger() if line.round <= row.number]
         cost = ledger.spent(paid)
         # as many conventional questions bring the same: one for every time that a person settled an item, also where

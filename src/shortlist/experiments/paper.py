@@ -19,7 +19,7 @@ import altair as alt
 
 from shortlist.experiments import figures
 from shortlist.experiments.result_files import Row
-from shortlist.experiments.tables import Spread, number
+from shortlist.experiments.tables import FLOOR, Spread, number
 from shortlist.measures import saved
 from shortlist.rates import percent
 from shortlist.system.files import write_text
@@ -91,7 +91,7 @@ def _claims(rows: Sequence[Row]) -> list[str]:
 def _last_rounds(rows: Sequence[Row]) -> list[str]:
     return [
         "After the last round, which methods reach at different costs. CQ is what the same items cost with all classes "
-        "shown at once.",
+        f"shown at once.{_about_floor(rows)}",
         last_table(rows),
     ]
 
@@ -166,13 +166,15 @@ def _at_costs(name: str, rows: Sequence[Row], spent: str) -> list[str]:
 
 def last_table(rows: Sequence[Row]) -> str:
     header = ["", "method", "seeds", "labels", "accuracy, %", "relative cost, %", "CQ, %", "cheaper, %"]
-    lines = [header]
+    has_floor = bool(_about_floor(rows))
+    lines = [[*header, "× the floor"] if has_floor else header]
     for recipe, name in RECIPES.items():
         of_recipe = _of(rows, recipe)
         for variant in dict.fromkeys(row["variant"] for row in of_recipe):
             title = f"{name}, {variant}" if variant else name
             for method in _in_order(_of(of_recipe, recipe, variant)):
-                lines.append([title, method, *_last_line(_of(of_recipe, recipe, variant, method))])
+                mine = _of(of_recipe, recipe, variant, method)
+                lines.append([title, method, *_last_line(mine), *([_times_floor(mine)] if has_floor else [])])
                 title = ""  # once, above its lines
     return _markdown(lines)
 
@@ -182,6 +184,19 @@ def _last_line(rows: Sequence[Row]) -> list[str]:
     labels = number(Spread.of(row["labelled"] for row in last).mean, 0)
     measured = ([row[name] for row in last] for name in ("accuracy", SPENT, CONVENTIONALLY))
     return [_seeds(last), labels, *(Spread.of(values).written() for values in (*measured, map(_saving, last)))]
+
+
+def _about_floor(rows: Sequence[Row]) -> str:
+    """What the floor is, where it is known of any campaign in the table."""
+    is_known = any(row["floor"] for recipe in RECIPES for row in _of(rows, recipe))
+    return f" {FLOOR}" if is_known else ""
+
+
+def _times_floor(rows: Sequence[Row]) -> str:
+    last = _last(rows)
+    if not last or not all(row["floor"] for row in last):
+        return ""
+    return Spread.of(row["cost"] / row["floor"] for row in last).written()
 
 
 def not_run(rows: Sequence[Row]) -> list[str]:

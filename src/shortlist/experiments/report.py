@@ -13,6 +13,8 @@ from shortlist.experiments import figures
 from shortlist.experiments.method_names import by_subject, explained, grouped
 from shortlist.experiments.report_page import Html, block, details, el, figure, legend, page, table, together
 from shortlist.experiments.tables import (
+    FLOOR,
+    MISSING,
     PURPOSES,
     Groups,
     Spread,
@@ -121,6 +123,8 @@ def headline(groups: Groups, rows: Sequence[Summary], best: Summary | None) -> H
             f"way to as much with all classes at once, with the items of {other.method}, comes to "
             f"{amount(other.conventional_cost, best.unit)}."
         )
+    if best.times_floor.mean is not None:
+        lead += f" {best.method} is at {number(best.times_floor.mean)} × the floor. {FLOOR}"
     return together(title, el("p", lead, class_="lead"), bars(best), facts(groups, best))
 
 
@@ -160,6 +164,7 @@ def facts(groups: Groups, best: Summary) -> Html:
         "Accuracy": "not measured" if best.accuracy.mean is None else f"{best.accuracy.percent.written()}%",
         "Relative cost": f"{best.relative_cost.percent.written()}%",
         "Accuracy per cost": number(best.accuracy_per_cost.mean, 2),
+        "Cost over the floor": MISSING if best.times_floor.mean is None else f"{best.times_floor.written()} ×",
         f"Mean list, of {classes:,} classes": number(best.set_size.mean),
     }
     return el("dl", *(el("div", el("dt", name), el("dd", value)) for name, value in measured.items()), class_="facts")
@@ -268,6 +273,7 @@ def method_table(rows: Sequence[Summary], best: Summary | None) -> Html:
         "Relative cost, %": lambda s: s.relative_cost.percent.written(),
         "Accuracy per cost": lambda s: number(s.accuracy_per_cost.mean, 2),
         "Saving, %": lambda s: s.saving.percent.written(),
+        "× the floor": lambda s: s.times_floor.written(),
         "Mean set size": lambda s: number(s.set_size.mean),
         "Time": lambda s: duration(s.seconds.mean),
     }
@@ -275,7 +281,8 @@ def method_table(rows: Sequence[Summary], best: Summary | None) -> Html:
     at = next((i for i, row in enumerate(rows) if best and row.method == best.method), None)
     say = (
         "After the last round that all seeds have finished; mean ± sample standard deviation over seeds. "
-        "Saving is against asking about the same items conventionally; time is the computer’s and the annotators’."
+        "Saving is against asking about the same items conventionally; × the floor is what was paid over the least "
+        "that it could have been with the model’s probabilities; time is the computer’s and the annotators’."
     )
     return block("Methods side by side", table(list(columns), filled, say, best=at))
 
@@ -293,6 +300,8 @@ def rounds_of(method: str, records: Sequence[Record]) -> Html:
         f"Conventionally, {unit}": _mean("conventional_cost", 0),
         "Saving, %": lambda seeds: number(Spread.of(map(measures.saving, seeds)).percent.mean),
         "Relative cost, %": _percent("relative_cost"),
+        "Floor, bits": _mean("floor", 0),
+        "× the floor": lambda seeds: number(Spread.of(map(measures.times_floor, seeds)).mean, 2),
         "Accuracy, %": _measured,
         "Macro-F1, %": _percent("macro_f1"),
         "α": _mean("alpha", 3),

@@ -29,6 +29,7 @@ NAMED = ("recipe", "variant", "query", "acquisition")
 CAMPAIGN = (*NAMED, "seed")  # what tells one campaign from another
 # conventional: of the same items, asked with all classes at once
 COSTS = ("cost", "conventional_cost", "relative_cost", "conventional_relative_cost", "accuracy_per_cost")
+FLOOR = "floor"  # bits so far that the answers come to under what was believed of each item: measures.floor
 # Accuracy, macro-F1, relative costs and coverages are in percent, in files of every version; alpha is a share.
 # lists: those outside D_cal that were short of all classes; coverage: of them, how many held what was answered;
 # true_coverage: the true class, where that is known to be another; full: items asked with all classes.
@@ -39,11 +40,11 @@ SCHEMA = pa.schema(
     [
         *((name, pa.string()) for name in NAMED),
         *((name, pa.int64()) for name in ("seed", "round", "labelled")),
-        *((name, pa.float64()) for name in ("accuracy", "macro_f1", *COSTS, *LISTS, "seconds")),
+        *((name, pa.float64()) for name in ("accuracy", "macro_f1", *COSTS, FLOOR, *LISTS, "seconds")),
         *((name, pa.string()) for name in (*STARTED, "settings")),  # all else that was asked for, as JSON
     ]
 )
-LATER = ("true_coverage", "lists", "full")  # columns that the first files do not have
+LATER = ("true_coverage", "lists", "full", FLOOR)  # columns that the first files do not have
 
 
 # --- rows ------------------------------------------------------------------------------------------------------

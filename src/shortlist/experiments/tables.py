@@ -11,7 +11,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from shortlist.experiments.method_names import by_subject, grouped
-from shortlist.measures import Record, accuracy_per_cost, saved, saving
+from shortlist.measures import Record, accuracy_per_cost, saved, saving, times_floor
 from shortlist.rates import percent
 from shortlist.types import Round
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 Groups = Mapping[str, Sequence[Record]]  # by method
 MISSING = "–"
+FLOOR = (  # what the column says
+    "The floor is the least that these answers could have cost with the model’s probabilities, item by item: −log₂ of "
+    "each answer’s, as far as answers bear them out. A better model has a lower one."
+)
 UNITS = {"linear": "units"}  # what a cost model counts, where its name does not say it
 MEASURED = ("labelled", "accuracy", "macro_f1", "cost", "conventional_cost", "relative_cost")  # of a round, as it is
 PURPOSES = {
@@ -134,6 +138,7 @@ class Summary:
     relative_cost: Spread
     accuracy_per_cost: Spread
     saving: Spread
+    times_floor: Spread
     set_size: Spread
     seconds: Spread
     curve: tuple[Point, ...]
@@ -183,6 +188,7 @@ def summary(method: str, records: Sequence[Record]) -> Summary:
         **{name: over(attrgetter(name)) for name in MEASURED},
         accuracy_per_cost=over(accuracy_per_cost),
         saving=over(saving),
+        times_floor=over(times_floor),
         set_size=Spread.of(set_size(rounds) for rounds in shared),
         seconds=Spread.of(math.fsum(r.seconds for r in rounds) for rounds in shared),
         curve=tuple(_point(seeds) for seeds in zip(*shared, strict=True) if all(r.accuracy is not None for r in seeds)),
@@ -316,6 +322,12 @@ def unfinished(groups: Groups) -> list[str]:
     ]
 
 
+def above_floor(rows: Sequence[Summary], before: str = "") -> list[str]:
+    """A sentence about the methods of which it is known."""
+    known = [f"{row.method} {number(row.times_floor.mean)}" for row in rows if row.times_floor.mean is not None]
+    return [f"{before}Cost: {', '.join(known)} × the floor."] if known else []
+
+
 # --- on the terminal -------------------------------------------------------------------------------------------
 
 
@@ -350,6 +362,7 @@ def terminal_table(records: Sequence[Record]) -> Table:
             table.add_row(Text(subject, style="bold"))  # Text: names may hold what rich would take for markup
         for row in summaries(groups):
             table.add_row(Text(row.method), *(written(row) for written in COLUMNS.values()))
-        notes += unfinished(groups)
+        notes += unfinished(groups) + above_floor(summaries(groups), f"{subject}: " if len(subjects) > 1 else "")
+    notes += [FLOOR] if any("× the floor" in note for note in notes) else []
     table.caption = Text("\n".join(notes)) if notes else None
     return table

@@ -9,11 +9,11 @@ from array_api_compat import array_namespace, device, is_numpy_array
 
 from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, nested
-from shortlist.probabilities import check_labels, check_probs
+from shortlist.probabilities import check_labels, check_probs, tempered
 from shortlist.queries.conventional import Conventional
 from shortlist.queries.cuts import ROWS, best_ends, grid, least_cost, left_at
 from shortlist.queries.guard import check_guard, pays, uncalibrated
-from shortlist.queries.recalibration import Recalibration, recalibrated, tempered
+from shortlist.queries.recalibration import Recalibration, recalibrated
 from shortlist.rows import as_batch, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError
 

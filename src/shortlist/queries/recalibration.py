@@ -10,6 +10,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from shortlist.conformal import of_truth
+from shortlist.probabilities import tempered
 from shortlist.system.arrays import to_numpy
 from shortlist.types import Array
 
@@ -53,15 +54,6 @@ class Recalibration:
     def left(self, left: Array, ends: Array, n_classes: int) -> Array:
         """Without a prior the same of what is left after the first classes: (G, n) of tempered ones at G ends."""
         return (1 - self.share) * left + self.share * (1 - ends / n_classes)[:, None]
-
-
-def tempered(probs: Array, temperature: float) -> Array:
-    """p^(1/T)/Z, in the kind of number that it came in."""
-    if temperature == 1:
-        return probs
-    xp = array_namespace(probs)
-    raised = xp.clip(probs / xp.max(probs, axis=1, keepdims=True), 0.0, None) ** (1 / temperature)
-    return raised / xp.sum(raised, axis=1, keepdims=True)
 
 
 def recalibrated(probs: Array, labels: Array, *, by_class: bool = False) -> Recalibration:

@@ -48,6 +48,7 @@ def test_the_strip_sums_up(busy: Site, visit: Visit) -> None:
     assert page.inner_text("#tile-accuracy-more") == f"95 % interval {100 * low:.1f}–{100 * high:.1f}"
     assert page.inner_text("#chart-accuracy .chart-note").startswith(page.inner_text("#tile-accuracy"))
     assert page.inner_text("#chart-cost .chart-note").startswith(f"{100 * data['saving']:.1f} % saved")
+    assert f"That is {data['times_floor']:.1f} × the floor" in page.inner_text("#chart-cost .chart-note")
     assert page.inner_text("#tile-round") == str(status["round"])
     assert page.inner_text("#doing").startswith("Round 5")
     done = (

@@ -114,6 +114,28 @@ class Heard(NamedTuple):
     final: bool
 
 
+class Told(NamedTuple):
+    """An answer that rules out classes, and what was asked."""
+
+    id: int
+    item: int
+    label: int | None  # None: none of those shown, and nothing more was asked
+    round: int
+    purpose: Purpose
+    shown: tuple[int, ...]  # up to the last cut
+    n_possible: int  # classes that no earlier answer had ruled out
+
+    @property
+    def named(self) -> tuple[int, ...]:
+        """The class it is, or those it is not."""
+        return self.shown if self.label is None else (self.label,)
+
+    @property
+    def n_left(self) -> int:
+        """How many classes are possible after it."""
+        return self.n_possible - len(self.shown) if self.label is None else 1
+
+
 # --- reading ---------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +241,17 @@ class Reader:
             where.append(answers.c.id <= through)
         return list(map(Heard._make, self._rows(_HEARD.where(*where).order_by(answers.c.id))))
 
+    def told(self, first: int, last: int, *, after: int = 0, through: int | None = None) -> list[Told]:
+        """What people have told about rounds from first to last, by the answers after one and up to one, corrections in
+        the place of what they correct."""
+        where = [questions.c.round.between(first, last), questions.c.purpose != "import", answers.c.id > after]
+        if through is not None:
+            where.append(answers.c.id <= through)
+        rows = self._rows(_TOLD.where(*where).order_by(answers.c.id))
+        gone = {row.supersedes for row in rows}
+        told = [_told(row) for row in rows if row.tells and row.id not in gone]
+        return [answer for answer in told if answer.n_left > 0]  # none of all classes tells nothing of any
+
     def lists(self, round: int) -> dict[str, Any]:
         """What was shown first outside D_cal, as `types.Round` has it: how many classes on average, how many lists were
         short of all classes, what share of those held the answer, and how often all classes were shown."""
@@ -295,6 +328,12 @@ def refuse_endless(number: int) -> None:
         raise ValueError(f"{number} stages or classes")
 
 
+def _told(row: Any) -> Told:
+    shown = tuple(np.frombuffer(row.classes, "<i4").tolist()) if row.label is None else ()
+    n_rejected = 0 if row.rejected == "[]" else len(json.loads(row.rejected))
+    return Told(row.id, row.item, row.label, row.round, row.purpose, shown, row.n_classes - n_rejected)
+
+
 def _question(row: Iterable[Any]) -> QuestionRow:
     id, round, item, purpose, classes, cuts, n_classes, exhaustive, rejected, state, wanted = row
     refuse_endless(n_classes)
@@ -307,6 +346,14 @@ def _question(row: Iterable[Any]) -> QuestionRow:
 _QUESTION = sa.select(*(questions.c[name] for name in QuestionRow.__dataclass_fields__))
 _ANSWER = sa.select(*(answers.c[name] for name in AnswerRow.__dataclass_fields__))
 _HEARD = sa.select(*(answers.c[name] for name in Heard._fields)).join_from(answers, questions)
+_TELLS = answers.c.label.is_not(None) | ((answers.c.kind == "none") & ~questions.c.exhaustive)
+_TOLD = sa.select(
+    *(answers.c[name] for name in ("id", "item", "label", "supersedes")),
+    *(questions.c[name] for name in ("round", "purpose", "n_classes")),
+    sa.case((answers.c.label.is_(None), questions.c.classes)).label("classes"),  # else not needed
+    sa.cast(questions.c.rejected, sa.Text).label("rejected"),  # mostly none: read here, JSON takes half the time
+    _TELLS.label("tells"),
+).join_from(answers, questions)
 
 
 def _parts(ids: Iterable[int], size: int = 10_000) -> Iterator[list[int]]:

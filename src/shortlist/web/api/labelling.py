@@ -201,7 +201,9 @@ def numbers(request: Request, owner: Owner) -> dict[str, Any]:
     """Cost, accuracy, lists and speed, round by round.
 
     Rates are shares from 0 to 1: `accuracy`, the ends of its 95 % `interval`, `macro_f1`, `coverage`, `alpha`, `saving`
-    (below 0 where lists came dearer) and `relative_cost`. Costs are in `unit`, times in seconds.
+    (below 0 where lists came dearer) and `relative_cost`. Costs are in `unit`, times in seconds. `floor` is in bits:
+    the least that the answers could have cost with the model's probabilities, item by item; `times_floor` is the cost
+    over it, null where costs are not in bits.
     """
     service = service_of(request)
     return cached(request, "dashboard").get(lambda: dashboard(service.campaign, service.times))

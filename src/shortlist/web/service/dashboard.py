@@ -34,6 +34,7 @@ def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
         "rounds": [asdict(round) for round in record.rounds],
         "ledger": [asdict(line) for line in record.ledger],
         "saving": record.saving,
+        "times_floor": measures.times_floor(record.rounds[-1]) if record.rounds else None,
         "speed": speed(times),
         "fit": None if fit is None else {"a": fit.a, "b": fit.b},
         "ending": record.ending,

@@ -32,7 +32,7 @@ export function cost(data) {
   const end = last(data);
   const spent = end && `${amount(end.cost)} ${data.unit} instead of ${amount(end.conventional_cost)}`;
   return {
-    note: end && data.saving !== null ? [strong(saving(data.saving)), ` after round ${end.number}: ${spent}.`] : [],
+    note: end && data.saving !== null ? [strong(saving(data.saving)), ` after round ${end.number}: ${spent}.`, ...floor(data)] : [],
     about: end ? `After round ${end.number} ${spent}.` : "",
     empty: "The first figures come when the first round is complete.",
     x: rounds,
@@ -43,6 +43,10 @@ export function cost(data) {
     ],
   };
 }
+
+/** How far that is from the least that lists could do with. */
+const floor = (data) =>
+  data.times_floor === null ? [] : [" That is ", strong(`${tenths.format(data.times_floor)} × the floor`), ", the least it could have been with this model."];
 
 export function accuracy(data) {
   const known = data.rounds.filter((round) => round.accuracy !== null);
