@@ -26,12 +26,17 @@ SIZES: dict[str, Any] = {"desktop": DESKTOP, "phone": PHONE}
 
 
 def many() -> World:
-    return World(names=ANIMALS, questions=[question(1, classes=list(range(31)), cuts=[31])], role="owner")
+    return World(names=ANIMALS, questions=[question(1, classes=list(range(29)), cuts=[29])], role="owner")
 
 
 def five_hundred() -> World:
     names = [f"{animal} {i:02d}" for i in range(10) for animal in ANIMALS[:50]]
-    return World(names=names, questions=[question(1)])
+    return World(names=names, questions=[question(1, order=[73, 11, 402, 327])])
+
+
+def all_classes() -> World:
+    everything = question(1, classes=[], cuts=[], order=[ANIMALS.index(n) for n in ("red fox", "fox", "dog", "cat")])
+    return World(names=ANIMALS, questions=[everything])
 
 
 def texts() -> World:
@@ -78,6 +83,7 @@ SCENES: dict[str, tuple[Callable[[], World], str, Callable[[Page], None]]] = {
     "search": (animals, "#question[data-ready=true]", press("0", "b", "e")),
     "search-500": (five_hundred, "#question[data-ready=true]", press("0")),
     "many": (many, "#question[data-ready=true]", press()),
+    "all-classes": (all_classes, "#question[data-ready=true]", press()),
     "few-classes": (lambda: conventional(ANIMALS[:12]), "#question[data-ready=true]", press()),
     "text": (texts, "#question[data-ready=true]", press()),
     "text-short": (sentence, "#question[data-ready=true]", press()),

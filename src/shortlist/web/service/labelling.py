@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
+from shortlist.campaign.questions.orders import Orders
 from shortlist.campaign.questions.resolution import standing
 from shortlist.campaign.storage.database import Damaged, Unwritable
 from shortlist.campaign.storage.store import AnswerRow, Entry, QuestionRow, RoundRow
@@ -64,6 +65,7 @@ class Totals:
 class LabellingService:
     def __init__(self, campaign: Campaign, people: People, control: float) -> None:
         self.campaign, self.view, self.people = campaign, campaign.view, people
+        self.orders = Orders(campaign.view)
         self.controls = Controls(campaign, people, control)
         self.leases = Leases()
         self.writer = AnswerWriter(campaign.record_each)
@@ -172,7 +174,7 @@ class LabellingService:
         if not self.controls.due(row):
             return []
         control = await asyncio.to_thread(self.controls.beside, row, person, holding)
-        return [] if control is None else [question_view(control)]
+        return [] if control is None else [question_view(control, self.controls.order(control.id))]
 
     async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
         """Questions about the next-ranked items, for a person who would wait."""
@@ -213,7 +215,8 @@ class LabellingService:
     async def question(self, id: int, person: str) -> dict[str, Any]:
         """A question this person has answered or has in hand, with what they said."""
         if id < 0:
-            return question_view(*await asyncio.to_thread(self.controls.again, -id, person))
+            control, said = await asyncio.to_thread(self.controls.again, -id, person)
+            return question_view(control, self.controls.order(id), said)
         row, mine = await self.writer.do(lambda: self._read_question(id, person))
         if row is None or (mine is None and not self.leases.is_with(id, person)):
             raise Closed(f"question {id} is not yours")
@@ -225,7 +228,9 @@ class LabellingService:
         return self.view.question(id), mine[-1] if mine else None
 
     def shown(self, row: QuestionRow, answer: AnswerRow | None = None) -> dict[str, Any]:
-        return question_view(self.view.shown(row), None if answer is None else self.answer_view(answer))
+        order = self.orders.of(row)
+        after = None if order is None else self.view.ids.dataset_class[order].tolist()
+        return question_view(self.view.shown(row), after, None if answer is None else self.answer_view(answer))
 
     def answer_view(self, row: AnswerRow) -> dict[str, Any]:
         classes = self.view.ids.dataset_class
@@ -352,7 +357,7 @@ class LabellingService:
             await asyncio.to_thread(self.controls.look)
 
 
-def question_view(question: Question, answer: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What a page needs to ask it."""
+def question_view(question: Question, order: list[int] | None, answer: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What a page needs to ask it. `order`: classes that it does not list, most probable first, if that is known."""
     shown = {name: value for name, value in vars(question).items() if name not in ("key", "n_classes", "wanted")}
-    return {**shown, "answer": answer}
+    return {**shown, "order": order, "answer": answer}

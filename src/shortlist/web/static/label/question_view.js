@@ -24,6 +24,7 @@ export class QuestionView {
       counter: $("hits-count"),
       onPick: on.choose,
       onLeave: () => this.prompt.focus({ preventScroll: true }),
+      keys: OPTION_KEYS.slice(0, 9),
     });
     this.options.addEventListener("click", (event) => {
       const option = event.target.closest("button");
@@ -36,7 +37,7 @@ export class QuestionView {
   show(walk, index) {
     const hadFocus = this.ownsFocus;
     this.prompt.textContent = words.prompt(walk);
-    $("hint").textContent = words.hint(walk);
+    this.#order(walk);
     $("none").hidden = !walk.hasNone;
     $("none").querySelector("kbd").textContent = noneKey(index.names).toUpperCase();
     $("none").classList.toggle("standing", walk.before === NONE);
@@ -46,6 +47,19 @@ export class QuestionView {
     this.#notAny(walk);
     this.noted(walk.note);
     this.#focus(walk, hadFocus);
+  }
+
+  /** The same classes, by name or most probable first. */
+  reorder(walk, index) {
+    this.#order(walk);
+    if (walk.asButtons) this.#buttons(walk, index.names);
+    else this.search.reorder(walk.shown);
+  }
+
+  #order(walk) {
+    $("hint").textContent = words.hint(walk);
+    $("order").hidden = !walk.hasOrders;
+    $("order-words").textContent = words.capital(words.orderOf(!walk.byName));
   }
 
   /** Until the item can be seen there is nothing to answer. */

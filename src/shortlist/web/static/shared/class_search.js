@@ -61,6 +61,7 @@ export class ClassIndex {
     this.folded = names.map((name) => ` ${fold(name)}`); // with a blank before, so that every word follows one
     this.masks = Int32Array.from(this.folded, letterMask);
     this.vocabulary = new Vocabulary(this.folded);
+    this.hasNumbers = names.some((name) => /[0-9]/.test(name));
   }
 
   /**

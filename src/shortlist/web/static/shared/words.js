@@ -70,9 +70,12 @@ export function prompt(walk) {
 /** A sentence under the prompt, where there is something to say. */
 export function hint(walk) {
   const n = walk.shown.length;
-  if (walk.asButtons) return walk.atRest || n === 1 ? "" : "Most probable first.";
-  if (walk.atRest && walk.stage === 0) return `${plural(n, "class", "classes")}.`;
-  return walk.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
+  const order = walk.hasOrders ? orderOf(walk.byName) : "";
+  if (walk.asButtons) return order && `${capital(order)}.`;
+  const counted = walk.atRest ? `${plural(n, "class", "classes")}${walk.stage ? " left" : ""}` : `${count(n)} to choose from`;
+  return order ? `${counted}, ${order}.` : `${counted}.`;
 }
+
+export const orderOf = (byName) => (byName ? "by name" : "most probable first");
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
