@@ -52,7 +52,7 @@ def test_the_first_questions_show_everything_a_page_needs(ana: Person) -> None:
     assert first["item"] == {"key": first["item"]["key"], "kind": "features", "values": [pytest.approx(_value(first))]}
     assert (first["classes"], first["cuts"], first["exhaustive"], first["answer"]) == ([], [], True, None)
     assert first["id"] != second["id"]
-    assert ana.get("/api/classes") == {"names": ["c0", "c1", "c2", "c3", "c4"]}
+    assert ana.get("/api/classes") == {"names": ["c0", "c1", "c2", "c3", "c4"], "about": []}
     progress = got["progress"]
     assert (progress["round"], progress["done"], progress["left"], progress["unit"]) == (1, 0, 12, "bits")
 

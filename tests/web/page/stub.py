@@ -46,6 +46,9 @@ class World:
     error: str | None = None
     unit: str = "bits"
     campaign: str = "Animals"
+    about: list[str] = field(default_factory=list)
+    guidelines: Json | None = None
+    examples: dict[int, list[Json]] = field(default_factory=dict)
     answers: list[Json] = field(default_factory=list)
     released: list[int] = field(default_factory=list)
     fetched: list[tuple[int, list[int]]] = field(default_factory=list)  # how many were asked for, and what was held
@@ -80,6 +83,14 @@ class World:
             "saved": 420.1 + 5.7 * done, "saved_minutes": 11.1 + 0.1 * done, "people": 2,
             "classes": len(self.names), "error": self.error, "saves": True,
         }  # fmt: skip
+
+    def guide(self, classes: Sequence[int]) -> Json:
+        told = [
+            {"cls": cls, "description": self.about[cls] if self.about else None, "examples": self.examples.get(cls, []),
+             "labelled": bool(self.about)}
+            for cls in classes
+        ]  # fmt: skip
+        return {"guidelines": self.guidelines, "classes": told}
 
     def record(self, body: Json) -> Json:
         question = self.question(body["question"])
@@ -154,7 +165,8 @@ class Handler(BaseHTTPRequestHandler):
             return world.question(int(path.rsplit("/", 1)[1]))
         routes: dict[str, Callable[[], Json]] = {
             "/api/me": lambda: {"name": "ana", "role": world.role},
-            "/api/classes": lambda: {"names": list(world.names)},
+            "/api/classes": lambda: {"names": list(world.names), "about": world.about},
+            "/api/guide": lambda: world.guide([int(cls) for cls in query["classes"][0].split(",") if cls]),
             "/api/status": world.progress,
             "/api/answers": lambda: {"answers": world.answers[::-1][: int(query["limit"][0])]},
         }

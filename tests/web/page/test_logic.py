@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -246,6 +247,48 @@ def test_only_active_seconds_count(page: Page, steps: str, active: float, wall: 
 )
 def test_who_does_nothing_for_a_while_is_idle(page: Page, steps: str, is_idle: bool) -> None:
     assert timed(page, f"{steps} return w.isIdle;") is is_idle
+
+
+# ---- guidelines
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (
+            "# Title\nwords\n\n- one\n  more\n* two\n\n1. first\n2) second",
+            "<h3>Title</h3><p>words</p><ul><li>one more</li><li>two</li></ul><ol><li>first</li><li>second</li></ol>",
+        ),
+        ("a **bold** and *soft*", "<p>a <strong>bold</strong> and <em>soft</em></p>"),
+        ("`x < 1`", "<p><code>x &lt; 1</code></p>"),
+        ("snake_case_name, 2 * 3 * 4", "<p>snake_case_name, 2 * 3 * 4</p>"),
+        (
+            "<img src=x onerror=alert(1)> [x](javascript:alert(1))",
+            "<p>&lt;img src=x onerror=alert(1)&gt; [x](javascript:alert(1))</p>",
+        ),
+        ("**<script>alert(1)</script>**", "<p><strong>&lt;script&gt;alert(1)&lt;/script&gt;</strong></p>"),
+        ("a\r\nb\r\n\r\nc", "<p>a b</p><p>c</p>"),
+        ("", ""),
+    ],
+)
+def test_a_little_markdown_and_nothing_of_the_files_own(page: Page, text: str, made: str) -> None:
+    code = """(m, text) => { const box = document.createElementNS("http://www.w3.org/1999/xhtml", "div");
+        box.append(...m.formatted(text, true)); return new XMLSerializer().serializeToString(box); }"""
+    assert _inside(run(page, "shared/markdown.js", code, text)) == made
+
+
+def test_a_text_that_is_no_markdown_is_shown_as_it_is(page: Page) -> None:
+    code = """(m, text) => m.formatted(text, false).map((part) => part.textContent)"""
+    assert run(page, "shared/markdown.js", code, "# one\n- two\n\n**three**") == ["# one\n- two", "**three**"]
+
+
+def _inside(written: str) -> str:
+    return (
+        re.sub(r" xmlns(:\w+)?=\"[^\"]*\"", "", written)
+        .removeprefix("<div>")
+        .removesuffix("</div>")
+        .removesuffix("<div/>")
+    )
 
 
 # ---- keys

@@ -12,6 +12,7 @@ import { Stopwatch, attend } from "../shared/stopwatch.js";
 import { capital, orderOf, plural } from "../shared/words.js";
 import { Bar, Speed, announce, notice } from "./bar.js";
 import { Dialogs } from "./dialogs.js";
+import { GuideView } from "./guide_view.js";
 import { AnswerHistory } from "./history.js";
 import { Preference } from "./preference.js";
 import { Prefetched, READY } from "./prefetch.js";
@@ -60,6 +61,7 @@ class LabellingPage {
       closed: () => this.view.isReady && this.walk?.watch.start(),
       note: (text) => this.#noted(text),
     });
+    this.guide = new GuideView(api);
     this.#listen();
   }
 
@@ -93,6 +95,7 @@ class LabellingPage {
       help: () => this.dialogs.help(),
       search: () => this.#toSearch(),
       order: () => this.walk && this.#reorder(),
+      guide: () => this.walk && this.#showGuide(),
       note: () => this.walk && this.dialogs.note(this.walk.note),
       skip: () => this.walk && this.#answered(this.walk.skip()),
       unreadable: () => this.walk && this.#answered(this.walk.unreadable()),
@@ -177,6 +180,12 @@ class LabellingPage {
     this.walk.reorder(this.byName.on);
     this.view.reorder(this.walk, this.index);
     return announce(`${capital(orderOf(this.byName.on))}.`);
+  }
+
+  #showGuide() {
+    const { walk } = this;
+    this.dialogs.guide();
+    this.guide.show(walk.asButtons ? walk.shown : this.view.search.hits, this.index.names, walk.question.item.key);
   }
 
   #noted(text) {
@@ -295,9 +304,9 @@ class LabellingPage {
 
   async #loadClasses() {
     try {
-      const { names } = await api.classes();
+      const { names, about } = await api.classes();
       this.places = alphabet(names);
-      this.index = new ClassIndex(names);
+      this.index = new ClassIndex(names, about);
     } catch (error) {
       this.#unheard(error);
     }

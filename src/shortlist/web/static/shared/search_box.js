@@ -5,6 +5,12 @@ import { plural } from "./words.js";
 
 const SHOWN = 50;
 
+/** What a class is, in a line below its name; all of it where the pointer or the focus is. */
+export function aboutOf(index, cls) {
+  const about = index.about[cls];
+  return about ? make("span", { class: "about", title: about }, about) : null;
+}
+
 export class SearchBox {
   #index = null;
   #candidates = [];
@@ -41,6 +47,11 @@ export class SearchBox {
     this.#find();
   }
 
+  /** The classes that are shown. */
+  get hits() {
+    return this.#hits;
+  }
+
   /** Take the hit that has this key. */
   pick(at) {
     if (at < Math.min(this.keys.length, this.#hits.length)) this.onPick(this.#hits[at]);
@@ -71,10 +82,11 @@ export class SearchBox {
   }
 
   #row(cls, at, query) {
-    const name = cls === this.#standing ? "hit standing" : "hit";
-    const fields = { id: `hit-${at}`, role: "option", class: name, "data-cls": cls, "aria-selected": "false" };
+    const state = cls === this.#standing ? "hit standing" : "hit";
+    const fields = { id: `hit-${at}`, role: "option", class: state, "data-cls": cls, "aria-selected": "false" };
     const key = at < this.keys.length ? make("kbd", { "aria-hidden": "true" }, this.keys[at]) : null;
-    return make("li", fields, key, make("span", { class: "hit-name" }, this.#highlighted(cls, query)));
+    const name = make("span", { class: "hit-name" }, this.#highlighted(cls, query));
+    return make("li", fields, key, make("span", { class: "named" }, name, aboutOf(this.#index, cls)));
   }
 
   #highlighted(cls, query) {
