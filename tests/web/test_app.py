@@ -54,7 +54,8 @@ def test_the_first_questions_show_everything_a_page_needs(ana: Person) -> None:
     assert first["id"] != second["id"]
     assert ana.get("/api/classes") == {"names": ["c0", "c1", "c2", "c3", "c4"], "about": []}
     progress = got["progress"]
-    assert (progress["round"], progress["done"], progress["left"], progress["unit"]) == (1, 0, 12, "bits")
+    assert (progress["round"], progress["done"], progress["open"], progress["unit"]) == (1, 0, 12, "bits")
+    assert (progress["left"], progress["items"]) == (60, 60)  # of the dataset
 
 
 def _value(question: dict[str, dict[str, str]]) -> float:

@@ -45,6 +45,7 @@ class World:
     ending: str | None = None
     error: str | None = None
     unit: str = "bits"
+    accuracy: float | None = 0.932
     campaign: str = "Animals"
     about: list[str] = field(default_factory=list)
     guidelines: Json | None = None
@@ -78,7 +79,8 @@ class World:
         done = len({a["question"] for a in self.answers})
         return {
             "round": 2, "state": self.state, "doing": self.doing, "ending": self.ending, "done": done,
-            "left": len(self.questions) - done, "items": len(self.questions), "items_done": done,
+            "left": len(self.questions) - done, "open": len(self.questions) - done,
+            "items": len(self.questions), "items_done": done, "accuracy": self.accuracy,
             "cost": 812.5 + 2.5 * done, "unit": self.unit,
             "saved": 420.1 + 5.7 * done, "saved_minutes": 11.1 + 0.1 * done, "people": 2,
             "classes": len(self.names), "error": self.error, "saves": True,

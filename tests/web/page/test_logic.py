@@ -327,23 +327,26 @@ def test_what_a_key_means(page: Page, event: dict[str, Any], typing: bool, meant
 
 
 def test_amounts_are_told_as_people_say_them(page: Page) -> None:
-    code = """(m) => [m.saved({ unit: "bits", saved: 1420.06, saved_minutes: 11.14 }),
-        m.saved({ unit: "seconds", saved: 7200, saved_minutes: 180 }),
+    code = """(m) => [m.saved({ saved: 1420.06, cost: 1000, saved_minutes: 11.14 }),
+        m.saved({ saved: 7200, cost: 2800, saved_minutes: 180 }),
         m.plural(1, "answer"), m.plural(2000, "answer")]"""
-    assert run(page, "shared/words.js", code) == ["1,420 bits · 11.1 min", "3 h", "1 answer", "2,000 answers"]
+    assert run(page, "shared/words.js", code) == ["59 % · 11.1 min", "72 % · 3 h", "1 answer", "2,000 answers"]
 
 
 @pytest.mark.parametrize(
     ("saved", "minutes", "shown"),
     [
-        (426.1, 11.2, "426 bits · 11.2 min"),
+        (426.1, 11.2, "46 % · 11.2 min"),
+        (426.1, None, "46 %"),  # nobody has been timed enough
+        (426.1, -3, "46 %"),  # lists are cheaper by their length, and take longer
         (0, 0, "nothing yet"),
         (-1.2, -0.03, "nothing yet"),
-        (3, -0.04, "3 bits · 0 min"),
     ],
 )
-def test_what_is_saved_is_told_once_there_is_something(page: Page, saved: float, minutes: float, shown: str) -> None:
-    progress = {"unit": "bits", "saved": saved, "saved_minutes": minutes}
+def test_what_is_saved_is_told_once_there_is_something(
+    page: Page, saved: float, minutes: float | None, shown: str
+) -> None:
+    progress = {"saved": saved, "cost": 500, "saved_minutes": minutes}
     assert run(page, "shared/words.js", "(m, progress) => m.saved(progress)", progress) == shown
 
 

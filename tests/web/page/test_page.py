@@ -622,7 +622,8 @@ def test_the_bar_tells_done_left_speed_and_saved(visit: Visit) -> None:
     page.wait_for_selector("#saving[data-phase=saved]")
     assert (page.inner_text("#figure-done"), page.inner_text("#figure-left")) == ("1", "7")
     assert 40 < float(page.inner_text("#figure-speed").split()[0]) < 130
-    page.wait_for_selector("#figure-saved >> text=426 bits · 11.2 min")
+    page.wait_for_selector("#figure-saved >> text=34 % · 11.2 min")
+    assert page.inner_text("#figure-accuracy") == "93.2 %"
 
 
 def test_it_says_what_is_happening(visit: Visit) -> None:

@@ -72,11 +72,10 @@ class LabellingService:
         self.doing = Doing()
         self.totals = Totals()
         self.times = Timed()
-        self.minutes = Seconds()  # until enough answers are timed, the paper's user study
         self.poke = asyncio.Event()  # the worker has something to look at
         self._round = RoundRow(0, "", None, None, None, None)  # the last one
         self._unkept: dict[tuple[int, str], float] = {}  # leases that are not written down yet
-        self._fitted_at = 0  # stages
+        self._accuracy: float | None = None  # of the last model that was measured
         self._looked = 0.0
         self._seen: dict[str, float] = {}  # person -> last heard of
         self._last = 0  # the last answer that is known here
@@ -132,17 +131,19 @@ class LabellingService:
     async def look(self, leases: Sequence[tuple[int, str, float]] = ()) -> None:
         """See which questions are open now."""
         async with self._look_lock:
-            self._round, rows, answered = await self.writer.do(self._read_open)
+            self._round, self._accuracy, rows, answered = await self.writer.do(self._read_open)
             self.leases.set_open(rows, answered, leases)
             self._looked = time.monotonic()
 
-    def _read_open(self) -> tuple[RoundRow, list[QuestionRow], dict[int, set[str]]]:
-        last = self.view.last_round() or self._round
+    def _read_open(self) -> tuple[RoundRow, float | None, list[QuestionRow], dict[int, set[str]]]:
+        rounds = self.view.rounds()
+        last = rounds[-1] if rounds else self._round
+        measured = [row.result.accuracy for row in rounds if row.result and row.result.accuracy is not None]
         rows = self.view.open_questions(since=last.number)
         answered: dict[int, set[str]] = {}
         for answer in self.view.answers_to(row.id for row in rows if row.wanted > 1):
             answered.setdefault(answer.question, set()).add(answer.person)
-        return last, rows, answered
+        return last, measured[-1] if measured else None, rows, answered
 
     def _count(self) -> Totals:
         """Totals from the database. A correction costs what it costs, and answers nothing more."""
@@ -319,10 +320,8 @@ class LabellingService:
     # --- what there is to say ----------------------------------------------------------------------------------
 
     def progress(self) -> dict[str, Any]:
-        if len(self.times.seconds) > 1.05 * self._fitted_at:  # a bit's seconds, as often as answers may change them
-            self._fitted_at = len(self.times.seconds)
-            self.minutes = self.times.fitted() or self.minutes
-        saved = self.totals.conventional - self.totals.cost
+        saved, seconds = self.totals.conventional - self.totals.cost, self.times.saved
+        done = int(self.totals.items.sum())
         unit = "seconds" if isinstance(self.campaign.query.cost, Seconds) else "bits"
         return {
             "round": self._round.number,
@@ -330,13 +329,15 @@ class LabellingService:
             "doing": self.doing.words,
             "ending": self.doing.words if self.doing.state == "over" else None,
             "done": self.totals.answers,
-            "left": len(self.leases),
+            "left": len(self.totals.items) - done,
+            "open": len(self.leases),
             "items": len(self.totals.items),
-            "items_done": int(self.totals.items.sum()),
+            "items_done": done,
             "cost": round(self.totals.cost, 1),
             "saved": round(saved, 1),
             "unit": unit,
-            "saved_minutes": round(saved * (1 if unit == "seconds" else self.minutes.b) / 60, 1),
+            "saved_minutes": None if seconds is None else round(seconds / 60, 1),
+            "accuracy": self._accuracy,
             "people": self._at_work(),
             "classes": len(self.view.ids.classes),
             "error": str(self._trouble) if self._trouble else self.doing.error,
