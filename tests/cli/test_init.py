@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from shortlist.measures import read
-from shortlist.recipes.build import settings_in
+from shortlist.recipes.build import guidelines_of, settings_in
 from shortlist.recipes.encoder_advice import IMAGES
 from tests.cli.command import Command, snapshot
 from tests.models.installed import only
@@ -297,3 +297,17 @@ def test_no_control_character_reaches_the_terminal(shortlist: Command) -> None:
     assert got.out.replace("\n", "").isprintable()
     got = shortlist("init", "pets", "--table", "mail\x1b]0;title\x07.csv", "--text", "body")
     assert got.err.startswith(r"error: mail\x1b]0;title\x07.csv: ")
+
+
+def test_classes_with_descriptions_and_guidelines(shortlist: Command) -> None:
+    Path("about.csv").write_text("name,description,example\ncat,Purrs.,meow\ndog,Barks.,\nfox,,\n")
+    Path("rules.md").write_text("# Rules")
+    options = ("--images", "photos", "--classes", "about.csv", "--guidelines", "rules.md")
+    got = shortlist("init", "pets", *options)
+    assert got.code == 0, got.err
+    assert "3 classes: cat, dog, fox (2 have a description, 1 have examples)\n" in got.out
+    assert settings_in("pets").dataset.descriptions == {"cat": "Purrs.", "dog": "Barks."}  # type: ignore[attr-defined]
+    assert guidelines_of("pets") == Path("rules.md").resolve()
+    missing = shortlist("init", "more", "--images", "photos", "--classes", "about.csv", "--guidelines", "no.md")
+    assert (missing.code, missing.err) == (1, "error: --guidelines: no.md: there is no such file\n")
+    assert not Path("more").exists()

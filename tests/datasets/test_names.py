@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from shortlist.datasets.arrays import Names, as_classes
+from shortlist.datasets.classes import Names, as_classes
 from shortlist.types import ShortlistError
 
 

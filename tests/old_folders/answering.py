@@ -123,7 +123,10 @@ def seen(people: dict[str, Person]) -> dict[str, Any]:
         for name in ("coverage", "lists", "full", "conventional_cost", "floor"):
             round.pop(name, None)
     return {
-        "status": {name: status[name] for name in ("round", "state", "done", "left", "cost", "unit")},
+        "status": {  # "left" is what earlier versions called the questions that are open
+            "left": status.get("open", status["left"]),
+            **{name: status[name] for name in ("round", "state", "done", "cost", "unit")},
+        },
         "numbers": {name: numbers[name] for name in ("rounds", "ledger", "notes", "ending")},
         "people": owner.get("/api/people"),
         "disputes": owner.get("/api/disputes")["disputes"],

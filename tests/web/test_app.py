@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
@@ -51,9 +52,10 @@ def test_the_first_questions_show_everything_a_page_needs(ana: Person) -> None:
     assert first["item"] == {"key": first["item"]["key"], "kind": "features", "values": [pytest.approx(_value(first))]}
     assert (first["classes"], first["cuts"], first["exhaustive"], first["answer"]) == ([], [], True, None)
     assert first["id"] != second["id"]
-    assert ana.get("/api/classes") == {"names": ["c0", "c1", "c2", "c3", "c4"]}
+    assert ana.get("/api/classes") == {"names": ["c0", "c1", "c2", "c3", "c4"], "about": []}
     progress = got["progress"]
-    assert (progress["round"], progress["done"], progress["left"], progress["unit"]) == (1, 0, 12, "bits")
+    assert (progress["round"], progress["done"], progress["open"], progress["unit"]) == (1, 0, 12, "bits")
+    assert (progress["left"], progress["items"]) == (60, 60)  # of the dataset
 
 
 def _value(question: dict[str, dict[str, str]]) -> float:
@@ -87,6 +89,20 @@ def test_a_whole_campaign_through_the_api(app: Served, ana: Person) -> None:
     status = ana.get("/api/status")
     assert status["cost"] == pytest.approx(record.rounds[-1].cost, abs=0.06)
     assert status["saved"] > 0
+
+
+def test_what_no_list_names_comes_in_the_order_that_the_model_has(app: Served, ana: Person) -> None:
+    """In the dataset's numbers, and the same when one goes back; before a model nobody knows an order."""
+    assert [q["order"] for q in ana.questions(3)] == [None] * 3
+    answer_all(ana)
+    app.work()
+    for question in ana.questions(5):
+        asked = app.campaign.view.asked(question["round"])
+        probs = asked.probs[asked.keys.tolist().index(question["item"]["key"])]
+        ranked = np.argsort(-probs[app.campaign.known.class_of], kind="stable").tolist()
+        assert question["order"] == [cls for cls in ranked if cls not in question["classes"]]
+        ana.answer(question, truth(question))
+        assert ana.get(f"/api/questions/{question['id']}")["order"] == question["order"]
 
 
 def test_going_back_and_saying_something_else(app: Served, ana: Person) -> None:
@@ -242,9 +258,13 @@ def test_control_questions_come_with_lists_and_look_like_them(tmp_path: Path) ->
         alike = ("round", "purpose", "cuts", "exhaustive", "rejected", "answer")
         assert [control[name] for name in alike] == [ordinary[name] for name in alike]
         assert len(control["classes"]) == len(ordinary["classes"]) == 2
+        assert len(control["order"]) == len(ordinary["order"]) == 3  # which classes follow, as probable as they are
+        for either in (control, ordinary):
+            assert sorted([*either["classes"], *either["order"]]) == list(range(5))
         listed, other = control["classes"]
         ana.answer(control, listed)
         again = ana.get(f"/api/questions/{control['id']}")  # undo
+        assert again["order"] == control["order"]
         assert again["answer"]["path"] == [listed]
         ana.answer(again, other, supersedes=again["answer"]["id"])  # taken, and the first answer counts
         assert [q["id"] for q in ana.questions(1)] == [ordinary["id"]]

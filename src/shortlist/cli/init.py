@@ -26,9 +26,13 @@ def init(
     classes: Annotated[
         Path | None,
         typer.Option(
-            help="The classes: one name a line, or a JSON list. (Default: the sub folders of --images, or the names in "
-            "the column --label.)"
+            help="The classes: one name a line, a JSON list, a table with the columns name, description and example, "
+            "or a folder of what is about each. (Default: the sub folders of --images, or the names in the column "
+            "--label.)"
         ),
+    ] = None,
+    guidelines: Annotated[
+        Path | None, typer.Option(help="A text that people can read while they label: .md or .txt.")
     ] = None,
     text: Annotated[str | None, typer.Option(help="The column of the table that people read.")] = None,
     key: Annotated[str | None, typer.Option(help="The column that names each row. (Default: its number.)")] = None,
@@ -68,7 +72,9 @@ def init(
     places = {"images": images, "table": table, "features": features}
     data = _data(folder, places, {"classes": classes, **options}, model or best_installed("images") or "scikit")
     chosen = new_model(data.dataset, model)
-    written = campaign_toml(folder, data, chosen)
+    if guidelines is not None and not guidelines.is_file():
+        raise ShortlistError(f"--guidelines: {guidelines}: there is no such file")
+    written = campaign_toml(folder, data, chosen, guidelines=guidelines)
     write_text(folder / FILE, written)
     _tell(data, chosen)
     asked = tomllib.loads(written)
@@ -106,6 +112,10 @@ def _tell(data: NewDataset, model: NewModel) -> None:
     known = int((data.dataset.labels >= 0).sum())
     names = list(data.dataset.classes)
     some = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    about = ((data.dataset.descriptions, "a description"), (data.dataset.examples, "examples"))
+    told = ", ".join(f"{len(those):,} have {what}" for those, what in about if those)
+    if told:
+        some += f" ({told})"
     say(f"{data.summary}; a label is known of {known:,}\n{len(names):,} classes: {some}\nmodel: {model.words}")
     if model.better is not None:
         say(model.better)

@@ -67,13 +67,20 @@ def label(
 
         say(new_link(folder))
         return
-    from shortlist.recipes.build import control_share, open_campaign
+    from shortlist.recipes.build import control_share, guidelines_of, open_campaign
     from shortlist.web.serve import serve
 
     with open_campaign(folder, trust_code=trust_code) as campaign:
-        control = control_share(folder)
-        work_by, names = command(folder, trust_code), allow_host or ()
-        serve(campaign, worker=work_by, host=host, port=port, browser=browser, control=control, names=names)
+        serve(
+            campaign,
+            worker=command(folder, trust_code),
+            host=host,
+            port=port,
+            browser=browser,
+            control=control_share(folder),
+            guidelines=guidelines_of(folder),
+            names=allow_host or (),
+        )
 
 
 def work(

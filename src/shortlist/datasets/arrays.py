@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -14,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from shortlist.datasets.classes import Classes, Names, class_list
 from shortlist.types import Array, Ints, Kind, ShortlistError
 
 # --- inputs that are read when they are first used -------------------------------------------------------------
@@ -52,10 +51,12 @@ class Arrays:
     ----------
     inputs : N rows, as above.
     labels : (N,) indices, codes or names; None: nothing is labelled.
-    classes : names or codes of the classes, or a file of names; None: those that occur in the labels.
+    classes : names or codes of the classes, or a file or folder that has them, with descriptions and examples where
+        there are any (`datasets/classes.py`); None: those that occur in the labels.
     keys : (N,) stable names of the items; None: "0", "1", ...
     features : (N, F) self-supervised features, for methods that compare items.
     test_inputs, test_labels : a test split, to measure accuracy on.
+    descriptions : by name of a class, a text for people and for models that read; also from `classes`.
     name : what reports call the dataset.
 
     >>> letters = Arrays(["alpha", "beta", "Athens"], ["greek", None, "city"], keys=["a", "b", "c"])
@@ -78,22 +79,24 @@ class Arrays:
         inputs: Any,
         labels: Sequence[Any] | npt.NDArray[Any] | None = None,
         *,
-        classes: Iterable[Any] | str | Path | None = None,
+        classes: Classes | Iterable[Any] | str | Path | None = None,
         keys: Iterable[Any] | None = None,
         features: Any | None = None,
         test_inputs: Any | None = None,
         test_labels: Sequence[Any] | npt.NDArray[Any] | None = None,
+        descriptions: Mapping[str, str] | None = None,
         name: str = "arrays",
     ) -> None:
         self._inputs = as_inputs(inputs, field="inputs")
         n = self._inputs.shape[0]
-        if classes is not None and not isinstance(classes, str | Path):
+        if classes is not None and not isinstance(classes, str | Path | Classes):
             classes = list(classes)
         codes = as_codes(classes)
         cells = np.full(n, -1) if labels is None else same_length(as_cells(labels, field="labels"), n, field="labels")
         self.name = name
         self.kind: Kind = kind_of(self._inputs, field="inputs")
-        self.classes = as_classes(inferred_classes(cells) if classes is None else classes)
+        known = class_list(inferred_classes(cells) if classes is None else classes).described(descriptions)
+        self.classes, self.descriptions, self.examples = known.names, known.descriptions, known.examples
         self.labels = encode(places(cells, codes, field="labels"), self.classes, field="labels")
         if classes is None and isinstance(cells, np.ndarray):
             warn_of_gaps(self.labels, len(self.classes))
@@ -142,7 +145,7 @@ class Arrays:
         return Arrays(
             rows,
             self.labels[chosen],
-            classes=self.classes,
+            classes=Classes(self.classes, self.descriptions, self.examples),
             keys=[self.keys[i] for i in chosen],
             features=None if self.features is None else self.features[chosen],
             test_inputs=self._test_inputs,
@@ -254,21 +257,6 @@ def as_keys(keys: Iterable[Any], n: int, *, field: str) -> tuple[str, ...]:
     return Names(field, same_length(named, n, field)).distinct("key")
 
 
-def as_classes(names: Iterable[Any] | str | Path, *, field: str = "classes") -> tuple[str, ...]:
-    """The names, or those that a file lists."""
-    if isinstance(names, str | Path):
-        listed, none = Names.read(names), "there are no names in it; write one class a line"
-    else:
-        texts = ("" if name is None else str(name) for name in names)
-        listed = Names(field, tuple(text if text.strip() else "" for text in texts), "name")
-        none = "no label is known, so the names of the classes have to be given"
-    if not listed.names:
-        raise ShortlistError(f"{listed.place}: {none}")
-    if len(listed.distinct("class")) < 2:
-        raise ShortlistError(f"{listed.place}: there is only the class {listed.names[0]!r}; at least 2 are needed")
-    return listed.names
-
-
 def as_cells(labels: Any, *, field: str) -> Cells:
     """Labels as indices or as names, with one sign for a missing one."""
     if hasattr(labels, "__array__"):  # pandas, polars, torch
@@ -294,7 +282,7 @@ def is_whole(cell: Any, *, floats: bool = False) -> bool:
     return isinstance(cell, int | np.integer) and not isinstance(cell, bool)
 
 
-def as_codes(classes: list[Any] | str | Path | None) -> list[int] | None:
+def as_codes(classes: Classes | list[Any] | str | Path | None) -> list[int] | None:
     """Classes that are whole numbers; None where they are names, a file or not given."""
     if not isinstance(classes, list) or not all(map(is_whole, classes)):
         return None
@@ -373,76 +361,3 @@ def first(wanted: int | None, there: int, *, field: str) -> int:
     if wanted is not None and not 1 <= wanted <= there:
         raise ShortlistError(f"{field} is {wanted}; it has to be from 1 to {there}, or left out for all")
     return there if wanted is None else wanted
-
-
-# --- lists of names --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Names:
-    """Names as they are listed, in a file or not, with a way to say where one of them stands."""
-
-    place: str  # a file or a field
-    names: tuple[str, ...]
-    unit: str = "row"
-    start: int = 0  # what the first one is called; an editor calls it line 1
-
-    @classmethod
-    def read(cls, path: str | Path) -> Names:
-        """One name a line, or a JSON list. Blanks around a name and empty lines at the end do not count."""
-        text = _text(Path(path))
-        if (listed := _json_list(Path(path), text)) is not None:
-            return cls(str(path), tuple(_entry(path, i, name) for i, name in enumerate(listed)), "entry", 1)
-        lines = [line.strip() for line in text.rstrip().split("\n")]
-        return cls(str(path), tuple(lines) if lines != [""] else (), "line", 1)
-
-    def at(self, index: int) -> str:
-        return f"{self.place}, {self.unit} {index + self.start}{self._counting}"
-
-    @property
-    def _counting(self) -> str:
-        return "" if self.start else " (counting from 0)"
-
-    def distinct(self, what: str) -> tuple[str, ...]:
-        """The names, none of them empty, no two the same, and all of them text that a file can hold."""
-        if len({"", *self.names}) > len(self.names) and all(map(str.isascii, self.names)):
-            return self.names  # of a million there is hardly ever one to look for
-        first: dict[str, int] = {}
-        for index, name in enumerate(self.names):
-            if not name:
-                raise ShortlistError(f"{self.at(index)}: the {what} is empty")
-            # half of a pair, or the bytes of a file's name that are not UTF-8
-            if not name.isascii() and any("\ud800" <= sign <= "\udfff" for sign in name):
-                raise ShortlistError(f"{self.at(index)}: {name!a} is no text (not UTF-8); rename it")
-            if (before := first.setdefault(name, index)) != index:
-                twice = f"{self.unit} {before + self.start} and {self.unit} {index + self.start}{self._counting}"
-                raise ShortlistError(f"{self.place}: {twice} are both the {what} {name!r}")
-        return self.names
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise ShortlistError(f"{path}: there is no such file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ShortlistError(f"{path}: cannot be read as text (UTF-8): {error}") from None
-
-
-def _json_list(path: Path, text: str) -> list[Any] | None:
-    """None where the file is plain lines, of which the first may well be "[other]"."""
-    try:
-        listed = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        if path.suffix == ".json":
-            raise ShortlistError(f"{path}: cannot be read as JSON: {error}") from None
-        return None
-    if path.suffix == ".json" and not isinstance(listed, list):
-        raise ShortlistError(f"{path}: a JSON list of names is wanted, not a {type(listed).__name__}")
-    return listed if isinstance(listed, list) else None
-
-
-def _entry(path: str | Path, index: int, name: Any) -> str:
-    if isinstance(name, str) or (isinstance(name, int) and not isinstance(name, bool)):
-        return str(name).strip()
-    raise ShortlistError(f"{path}, entry {index + 1}: {name!r} is not a name")

@@ -10,7 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.arrays import Arrays, Names, as_cells, described, refuse_not_finite
+from shortlist.datasets.arrays import Arrays, as_cells, described, refuse_not_finite
+from shortlist.datasets.classes import Names
 from shortlist.types import ShortlistError
 
 Values: TypeAlias = str | Path | Iterable[Any] | None  # a file, or the values themselves

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shortlist.datasets.arrays import Arrays, Deferred, Names, as_classes
+from shortlist.datasets.arrays import Arrays, Deferred
+from shortlist.datasets.classes import Names, class_list
 from shortlist.system.extras import require
 from shortlist.system.progress import track
 from shortlist.types import ShortlistError
@@ -31,9 +32,9 @@ SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", 
 class ImageFolder(Arrays):
     """`folder/CLASS/image.png`: keys are relative paths; images in the folder itself are items without a label.
 
-    With `classes`, names or a file of them, images may lie at any depth and have no label; with `folder_labels` too,
-    the folder that an image lies in is its label if it is named after a class. `keys`, a file of paths or the paths,
-    are the images to take; without, all.
+    With `classes`, names or a file or folder that has them, images may lie at any depth and have no label; with
+    `folder_labels` too, the folder that an image lies in is its label if it is named after a class. `keys`, a file of
+    paths or the paths, are the images to take; without, all.
 
     Keys and labels are there at once; the files are read at the first touch of `.inputs`: the square in the middle
     of each, resized to (size, size, 3). A file that cannot be read is refused, or, with `strict=False`, left black and
@@ -46,6 +47,7 @@ class ImageFolder(Arrays):
     size : of a picture once it is read, in pixels.
     test : a folder like it, to measure accuracy on.
     classes, keys, folder_labels, strict, remembered : as above.
+    descriptions : by name of a class, a text for people and for models that read; also from `classes`.
 
     >>> from tempfile import TemporaryDirectory
     >>> from PIL import Image
@@ -69,6 +71,7 @@ class ImageFolder(Arrays):
         folder_labels: bool = False,
         strict: bool = True,
         remembered: Sequence[str] = (),
+        descriptions: Mapping[str, str] | None = None,
     ) -> None:
         require("PIL", extra="images")
         if size < 1:
@@ -76,13 +79,14 @@ class ImageFolder(Arrays):
         self._root = root = Path(folder)
         there = image_keys(root, nested=classes is not None)
         taken = with_remembered(there if keys is None else listed_keys(keys, there, root), remembered, root)
-        names = class_folders(root) if classes is None else as_classes(classes)
+        known = class_list(class_folders(root) if classes is None else classes).described(descriptions)
+        names = known.names
         test_inputs, test_labels = (None, None) if test is None else test_split(Path(test), names, size)
         self.unreadable: dict[str, str] = {}  # filled when `inputs` are read
         super().__init__(
             deferred_images(root, taken, size, None if strict else self.unreadable),
             labels_of(taken, names, root, folder_labels) if classes is not None else [class_of(key) for key in taken],
-            classes=names,
+            classes=known,
             keys=taken,
             test_inputs=test_inputs,
             test_labels=test_labels,

@@ -14,16 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shortlist.datasets import refuse_missing
-from shortlist.datasets.arrays import (
-    Arrays,
-    as_classes,
-    as_keys,
-    encode,
-    encode_test,
-    first,
-    inferred_classes,
-    wrong_row,
-)
+from shortlist.datasets.arrays import Arrays, as_keys, encode, encode_test, first, inferred_classes, wrong_row
+from shortlist.datasets.classes import class_list
 from shortlist.system.csv_rows import csv_rows
 from shortlist.system.extras import require
 from shortlist.types import Ints, ShortlistError
@@ -43,8 +35,9 @@ class Table(Arrays):
     label : the column of class names; None: nothing is labelled.
     key : the column of stable names of the items; None: the number of the row.
     test : a file of the same columns, to measure accuracy on.
-    classes : names of the classes, or a file of them.
+    classes : names of the classes, or a file or folder that has them, with descriptions where there are any.
     items : only so many rows, spread evenly over the file; None: all.
+    descriptions : by name of a class, a text for people and for models that read; also from `classes`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -66,6 +59,7 @@ class Table(Arrays):
         test: str | Path | None = None,
         classes: Iterable[str] | str | Path | None = None,
         items: int | None = None,
+        descriptions: Mapping[str, str] | None = None,
     ) -> None:
         inputs = input_columns(text, columns)
         if label in inputs:
@@ -79,7 +73,8 @@ class Table(Arrays):
             rows = {name: _taken(column, places) for name, column in rows.items()}
         cells = label_cells(rows, label)
         at = f"classes of {path}, column {label!r}" if label and classes is None else "classes"
-        names = as_classes(inferred_classes(cells) if classes is None else classes, field=at)
+        known = class_list(inferred_classes(cells) if classes is None else classes, field=at).described(descriptions)
+        names = known.names
         test_inputs = test_labels = None
         if test is not None:
             tests = read(Path(test), [*inputs, label])
@@ -88,7 +83,7 @@ class Table(Arrays):
         super().__init__(
             input_rows(path, rows, text, inputs),
             encode(cells, names, field=f"{path}, column {label!r}"),
-            classes=names,
+            classes=known,
             keys=map(str, places.tolist())
             if key is None
             else as_keys(strings(rows[key]), len(cells), field=f"{path}, column {key!r}"),

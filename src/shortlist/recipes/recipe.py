@@ -99,6 +99,11 @@ class Recipe(_Table):
         "agree, a decision of the owner), half of them with a list that lacks it. They show who trusts a wrong list, "
         "and label nothing.",
     )
+    guidelines: str | None = Field(
+        None,
+        description="A text that those who label can read beside every question (key G): a .md or .txt file, from the "
+        "folder of this file. It may be changed at any time.",
+    )
     seed: int | None = Field(None, ge=0, description="Every random choice follows from it; any whole number.")
     seeds: list[Annotated[int, Field(ge=0)]] = []
     rounds: int | None = Field(None, ge=1)

@@ -191,8 +191,10 @@ KEYS = "A file with the name of each row, one a line. Without it an item is its 
 def class_settings(home: Path, classes: Path | None, otherwise: str) -> list[Setting]:
     without = f"; without it, {otherwise}" if otherwise else ""
     why = (
-        f"The classes: a file of names, one a line or a JSON list, or a list here{without}. A name that is added later "
-        "is offered from the next start on; none may be taken away."
+        "The classes: a file of names, one a line or a JSON list; a table (.csv, .tsv, .parquet) with the columns "
+        "name, description and example; a folder of texts and images named after the classes, or of a folder for each; "
+        f"or a list here{without}. A name that is added later is offered from the next start on; none may be taken "
+        "away. Descriptions and examples are shown to people, and may be changed at any time."
     )
     return [Setting("classes", stored(classes, home) if classes else "classes.txt", why, example=classes is None)]
 
@@ -464,7 +466,9 @@ def _hub(dataset: Arrays, wanted: str) -> NewModel:
 # --- the file --------------------------------------------------------------------------------------------------
 
 
-def campaign_toml(home: Path, data: NewDataset, model: NewModel, sizes: Numbers | None = None) -> str:
+def campaign_toml(
+    home: Path, data: NewDataset, model: NewModel, sizes: Numbers | None = None, guidelines: Path | None = None
+) -> str:
     """The whole file; it is itself a recipe."""
     n, n_classes, is_tested = len(data.dataset), len(data.dataset.classes), data.dataset.test_labels is not None
     n_known = int((data.dataset.labels >= 0).sum())
@@ -480,12 +484,14 @@ def campaign_toml(home: Path, data: NewDataset, model: NewModel, sizes: Numbers 
         "annotator": "people",
         "known": "use" if 0 < n_known < n else "ask",
         "control": 0.02,
+        "guidelines": stored(guidelines, home) if guidelines else "guidelines.md",
         "seed": 0,
         **asdict(sizes),
     }
     more = {"holdout": f" {_holdout(sizes.holdout, is_tested)}"}
+    examples = set() if guidelines else {"guidelines"}
     settings = [
-        Setting(key, values.get(key, field.default), field.description + more.get(key, ""))
+        Setting(key, values.get(key, field.default), field.description + more.get(key, ""), example=key in examples)
         for key, field in Recipe.model_fields.items()
         if field.description
     ]

@@ -11,7 +11,7 @@ csv.field_size_limit(1 << 30)  # bytes of a cell, of the whole process: a book i
 PROOF = 8  # commas inside a cell, all of them where rows would have them: a quote was left open
 
 
-def csv_rows(lines: Iterable[str], place: object) -> Iterator[list[str]]:
+def csv_rows(lines: Iterable[str], place: object, delimiter: str = ",") -> Iterator[list[str]]:
     """The rows that are not empty lines, the header first, and all as long as it. A spreadsheet calls the header row 1.
 
     >>> list(csv_rows(["key,label\\n", 'a,"x, y"\\n'], "t.csv"))
@@ -23,7 +23,7 @@ def csv_rows(lines: Iterable[str], place: object) -> Iterator[list[str]]:
     """
     number, width = 0, 0
     try:
-        for number, cells in enumerate(filter(None, csv.reader(lines, strict=True)), start=1):
+        for number, cells in enumerate(filter(None, csv.reader(lines, strict=True, delimiter=delimiter)), start=1):
             width = width or len(cells)
             if len(cells) != width:
                 raise ShortlistError(f"{place}: row {number}: expected {width} columns, got {len(cells)}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import secrets
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -100,6 +102,45 @@ def read_npz(path: Path) -> dict[str, npt.NDArray[Any]] | None:
             return dict(arrays)
     except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
         return None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array of an .npz file that `write_npz` wrote, of which only the rows that are asked for are read.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_npz(Path(folder) / "a.npz", {"probs": np.eye(3), "items": np.arange(3)})
+    ...     Stored.find(Path(folder) / "a.npz", "probs").rows(1, 2)
+    array([[0., 1., 0.]])
+    """
+
+    path: Path
+    start: int  # where in the file its first row begins
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def find(cls, path: Path, name: str) -> Stored:
+        with path.open("rb") as file, zipfile.ZipFile(file) as members:
+            member = members.getinfo(f"{name}.npy")
+            file.seek(member.header_offset + 26)
+            file.seek(int.from_bytes(file.read(2), "little") + int.from_bytes(file.read(2), "little"), os.SEEK_CUR)
+            if np.lib.format.read_magic(file) != (1, 0) or member.compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{path}: {name} is not stored as it is")
+            shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)
+            if by_column or dtype.hasobject:
+                raise ValueError(f"{path}: {name} is not stored row by row")
+            return cls(path, file.tell(), shape, dtype)
+
+    def rows(self, begin: int, end: int) -> npt.NDArray[Any]:
+        """Those from `begin` to `end`; refused where the file is shorter than it was."""
+        each = self.shape[1:]
+        size = self.dtype.itemsize * math.prod(each)
+        end = min(end, self.shape[0])
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(self.start + begin * size)
+            return np.frombuffer(file.read((end - begin) * size), self.dtype).reshape(end - begin, *each)
 
 
 def keep_only(path: Path) -> None:

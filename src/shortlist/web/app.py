@@ -26,6 +26,7 @@ from shortlist.web.api import accounts, files, labelling
 from shortlist.web.items import Pictures, Unreadable
 from shortlist.web.people.people import People, Refused
 from shortlist.web.security import HEADERS, Forwarded, Guard, SessionCache
+from shortlist.web.service.guide import Guide
 from shortlist.web.service.labelling import LabellingService
 from shortlist.web.service.leases import Closed
 from shortlist.web.service.worker import Supervisor
@@ -41,6 +42,7 @@ def label_app(
     hosts: Collection[str] | None = None,  # names this server answers to; None: any
     names: Collection[str] = (),  # of a reverse proxy on this machine before it
     control: float = 0.0,  # share of control questions
+    guidelines: Path | None = None,  # a file of text for those who label
 ) -> FastAPI:
     """The app of one campaign. Questions come from its folder, answers go there, `worker` does the rest."""
 
@@ -71,6 +73,7 @@ def label_app(
         exception_handlers=HANDLERS,
     )
     app.state.names = frozenset(names)
+    app.state.guide = Guide(campaign.view, campaign.settings.dataset, guidelines)
     app.state.people, app.state.campaign = people, campaign
     app.state.pictures = Pictures(campaign.settings.dataset)
     app.state.session_cache, app.state.cached = SessionCache(people), {}

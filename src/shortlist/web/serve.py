@@ -41,6 +41,7 @@ def serve(
     port: int | None = None,
     browser: bool = True,
     control: float = 0.0,
+    guidelines: Path | None = None,
     names: Sequence[str] = (),
     say: Callable[[str], object] = PRINT,
 ) -> None:
@@ -55,7 +56,15 @@ def serve(
         place = address(host, heard)
         (folder / LOCK).write_text(place)
         link = start_link(people, owner, place)
-        app = label_app(campaign, people, worker=worker, hosts=hosts_of(host, names), names=names, control=control)
+        app = label_app(
+            campaign,
+            people,
+            worker=worker,
+            hosts=hosts_of(host, names),
+            names=names,
+            control=control,
+            guidelines=guidelines,
+        )
         say(f"labelling {folder} at {place}")
         say(f"open it as {owner}: {link}   (this link works once; Ctrl-C stops, and nothing is lost)")
         if browser:

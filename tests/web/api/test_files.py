@@ -110,7 +110,7 @@ def test_a_round_whose_questions_are_all_imported_is_complete(app: Served, owner
     waiting = [q.item for q in app.campaign.store.open_questions()]
     text = "key,label\n" + "".join(f"item{i},c{DATA.labels[i]}\n" for i in waiting)
     assert send(owner, text)[1]["written"] == len(waiting) == 7
-    assert owner.get("/api/status")["left"] == 0
+    assert owner.get("/api/status")["open"] == 0
     assert app.service.poke.is_set()
     app.work()
     assert owner.get("/api/status")["round"] == 2
@@ -168,7 +168,7 @@ def test_an_import_from_the_command_line_is_noticed(app: Served, owner: Person, 
     (tmp_path / "labels.csv").write_text("key,label\n" + "".join(f"item{i},c{DATA.labels[i]}\n" for i in waiting))
     import_labels(app.campaign.folder.path, read_labels(tmp_path / "labels.csv"))
     until = time.monotonic() + 20
-    while owner.get("/api/status")["left"]:
+    while owner.get("/api/status")["open"]:
         assert time.monotonic() < until, "it was not noticed"
         time.sleep(0.1)
     assert app.service.poke.is_set()

@@ -25,6 +25,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from shortlist.datasets.arrays import Arrays
+from shortlist.datasets.classes import Classes
+from shortlist.web.items import png
 from tests.cases import torture
 from tests.web.doors import routes
 from tests.web.serving import served
@@ -41,7 +43,7 @@ SETTINGS = settings(
     suppress_health_check=list(HealthCheck),
 )
 ITEMS, ASKED = 40, 20
-PICTURES = Arrays(np.zeros((ITEMS, 8, 8), np.uint8), np.arange(ITEMS) % 5, classes=list("abcde"))
+PICTURES, LABELS = np.zeros((ITEMS, 8, 8), np.uint8), np.arange(ITEMS) % 5
 HARD_TO_GUESS = {  # nobody gets through here without a secret
     "POST /api/sign-in",
     "POST /api/join",
@@ -67,7 +69,10 @@ def test_every_operation_keeps_to_its_description(examples: int, tmp_path: Path)
 
     There are so many examples of each kind for every operation; what is at the edge of its description comes besides.
     """
-    with wired(tmp_path / "run", PICTURES, initial=ASKED) as wire, requests.Session() as session:
+    (tmp_path / "shown.png").write_bytes(png(PICTURES[0]))
+    examples_of = dict.fromkeys("abcde", 3 * ((tmp_path / "shown.png").resolve(),))
+    pictures = Arrays(PICTURES, LABELS, classes=Classes(tuple("abcde"), examples=examples_of))
+    with wired(tmp_path / "run", pictures, initial=ASKED) as wire, requests.Session() as session:
         wire.people.add("ben", "annotator", "a long password")
         told = Conversation(wire, session, examples)
         schema = schemathesis.openapi.from_dict(told.description(), config=schemathesis.Config(seed=SEED))

@@ -24,7 +24,7 @@ def not_listed(seat: Seat) -> str:
     """None of the above, and the first class that is then found."""
     seat.press("0")
     seat.page.wait_for_selector("#query:focus")
-    name: str = seat.page.locator("#hits .hit").first.inner_text()
+    name: str = seat.page.locator("#hits .hit-name").first.inner_text()
     return name
 
 
@@ -101,7 +101,7 @@ def test_by_touch_on_a_phone(served_letters: Labelling, sit: Sit, picture: Pictu
     seat.next_item()
     page.tap("#none")
     page.wait_for_selector("#hits .hit")
-    wanted.append(page.locator("#hits .hit").nth(2).inner_text())
+    wanted.append(page.locator("#hits .hit-name").nth(2).inner_text())
     page.fill("#query", wanted[-1])
     picture(page, "phone-search")
     assert (overflow(page), faults(page)) == (0, [])

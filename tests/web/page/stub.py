@@ -45,7 +45,11 @@ class World:
     ending: str | None = None
     error: str | None = None
     unit: str = "bits"
+    accuracy: float | None = 0.932
     campaign: str = "Animals"
+    about: list[str] = field(default_factory=list)
+    guidelines: Json | None = None
+    examples: dict[int, list[Json]] = field(default_factory=dict)
     answers: list[Json] = field(default_factory=list)
     released: list[int] = field(default_factory=list)
     fetched: list[tuple[int, list[int]]] = field(default_factory=list)  # how many were asked for, and what was held
@@ -75,11 +79,20 @@ class World:
         done = len({a["question"] for a in self.answers})
         return {
             "round": 2, "state": self.state, "doing": self.doing, "ending": self.ending, "done": done,
-            "left": len(self.questions) - done, "items": len(self.questions), "items_done": done,
+            "left": len(self.questions) - done, "open": len(self.questions) - done,
+            "items": len(self.questions), "items_done": done, "accuracy": self.accuracy,
             "cost": 812.5 + 2.5 * done, "unit": self.unit,
             "saved": 420.1 + 5.7 * done, "saved_minutes": 11.1 + 0.1 * done, "people": 2,
             "classes": len(self.names), "error": self.error, "saves": True,
         }  # fmt: skip
+
+    def guide(self, classes: Sequence[int]) -> Json:
+        told = [
+            {"cls": cls, "description": self.about[cls] if self.about else None, "examples": self.examples.get(cls, []),
+             "labelled": bool(self.about)}
+            for cls in classes
+        ]  # fmt: skip
+        return {"guidelines": self.guidelines, "classes": told}
 
     def record(self, body: Json) -> Json:
         question = self.question(body["question"])
@@ -154,7 +167,8 @@ class Handler(BaseHTTPRequestHandler):
             return world.question(int(path.rsplit("/", 1)[1]))
         routes: dict[str, Callable[[], Json]] = {
             "/api/me": lambda: {"name": "ana", "role": world.role},
-            "/api/classes": lambda: {"names": list(world.names)},
+            "/api/classes": lambda: {"names": list(world.names), "about": world.about},
+            "/api/guide": lambda: world.guide([int(cls) for cls in query["classes"][0].split(",") if cls]),
             "/api/status": world.progress,
             "/api/answers": lambda: {"answers": world.answers[::-1][: int(query["limit"][0])]},
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -195,7 +196,7 @@ def test_a_list_too_long_for_keys_is_searched(page: Page) -> None:
 def test_the_time_of_a_stage_one_came_back_from_is_not_lost(page: Page) -> None:
     code = """(m, q) => {
         const laps = [1, 2, 4, 8];
-        const walk = new m.Walk(q, 10, { lap: () => laps.shift(), wall: 99 });
+        const walk = new m.Walk(q, new Int32Array(10).map((_, at) => at), { lap: () => laps.shift(), wall: 99 });
         walk.advance();
         walk.retreat();
         walk.advance();
@@ -248,6 +249,48 @@ def test_who_does_nothing_for_a_while_is_idle(page: Page, steps: str, is_idle: b
     assert timed(page, f"{steps} return w.isIdle;") is is_idle
 
 
+# ---- guidelines
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        (
+            "# Title\nwords\n\n- one\n  more\n* two\n\n1. first\n2) second",
+            "<h3>Title</h3><p>words</p><ul><li>one more</li><li>two</li></ul><ol><li>first</li><li>second</li></ol>",
+        ),
+        ("a **bold** and *soft*", "<p>a <strong>bold</strong> and <em>soft</em></p>"),
+        ("`x < 1`", "<p><code>x &lt; 1</code></p>"),
+        ("snake_case_name, 2 * 3 * 4", "<p>snake_case_name, 2 * 3 * 4</p>"),
+        (
+            "<img src=x onerror=alert(1)> [x](javascript:alert(1))",
+            "<p>&lt;img src=x onerror=alert(1)&gt; [x](javascript:alert(1))</p>",
+        ),
+        ("**<script>alert(1)</script>**", "<p><strong>&lt;script&gt;alert(1)&lt;/script&gt;</strong></p>"),
+        ("a\r\nb\r\n\r\nc", "<p>a b</p><p>c</p>"),
+        ("", ""),
+    ],
+)
+def test_a_little_markdown_and_nothing_of_the_files_own(page: Page, text: str, made: str) -> None:
+    code = """(m, text) => { const box = document.createElementNS("http://www.w3.org/1999/xhtml", "div");
+        box.append(...m.formatted(text, true)); return new XMLSerializer().serializeToString(box); }"""
+    assert _inside(run(page, "shared/markdown.js", code, text)) == made
+
+
+def test_a_text_that_is_no_markdown_is_shown_as_it_is(page: Page) -> None:
+    code = """(m, text) => m.formatted(text, false).map((part) => part.textContent)"""
+    assert run(page, "shared/markdown.js", code, "# one\n- two\n\n**three**") == ["# one\n- two", "**three**"]
+
+
+def _inside(written: str) -> str:
+    return (
+        re.sub(r" xmlns(:\w+)?=\"[^\"]*\"", "", written)
+        .removeprefix("<div>")
+        .removesuffix("</div>")
+        .removesuffix("<div/>")
+    )
+
+
 # ---- keys
 
 
@@ -257,7 +300,8 @@ def test_who_does_nothing_for_a_while_is_idle(page: Page, steps: str, is_idle: b
         ({"key": "1", "code": "Digit1"}, False, {"option": 0}),
         ({"key": "a", "code": "KeyA"}, False, {"option": 9}),
         ({"key": "A", "code": "KeyA", "shiftKey": True}, False, {"option": 9}),
-        ({"key": "o", "code": "KeyO"}, False, {"option": 22}),
+        ({"key": "p", "code": "KeyP"}, False, {"option": 21}),
+        ({"key": "o", "code": "KeyO"}, False, {"action": "order"}),
         ({"key": "&", "code": "Digit1"}, False, {"option": 0}),  # the digits of a French keyboard
         ({"key": "ф", "code": "KeyA"}, False, {"option": 9}),
         ({"key": "/", "code": "Digit7", "shiftKey": True}, False, {"action": "search"}),  # a German one
@@ -283,23 +327,26 @@ def test_what_a_key_means(page: Page, event: dict[str, Any], typing: bool, meant
 
 
 def test_amounts_are_told_as_people_say_them(page: Page) -> None:
-    code = """(m) => [m.saved({ unit: "bits", saved: 1420.06, saved_minutes: 11.14 }),
-        m.saved({ unit: "seconds", saved: 7200, saved_minutes: 180 }),
+    code = """(m) => [m.saved({ saved: 1420.06, cost: 1000, saved_minutes: 11.14 }),
+        m.saved({ saved: 7200, cost: 2800, saved_minutes: 180 }),
         m.plural(1, "answer"), m.plural(2000, "answer")]"""
-    assert run(page, "shared/words.js", code) == ["1,420 bits · 11.1 min", "3 h", "1 answer", "2,000 answers"]
+    assert run(page, "shared/words.js", code) == ["59 % · 11.1 min", "72 % · 3 h", "1 answer", "2,000 answers"]
 
 
 @pytest.mark.parametrize(
     ("saved", "minutes", "shown"),
     [
-        (426.1, 11.2, "426 bits · 11.2 min"),
+        (426.1, 11.2, "46 % · 11.2 min"),
+        (426.1, None, "46 %"),  # nobody has been timed enough
+        (426.1, -3, "46 %"),  # lists are cheaper by their length, and take longer
         (0, 0, "nothing yet"),
         (-1.2, -0.03, "nothing yet"),
-        (3, -0.04, "3 bits · 0 min"),
     ],
 )
-def test_what_is_saved_is_told_once_there_is_something(page: Page, saved: float, minutes: float, shown: str) -> None:
-    progress = {"unit": "bits", "saved": saved, "saved_minutes": minutes}
+def test_what_is_saved_is_told_once_there_is_something(
+    page: Page, saved: float, minutes: float | None, shown: str
+) -> None:
+    progress = {"saved": saved, "cost": 500, "saved_minutes": minutes}
     assert run(page, "shared/words.js", "(m, progress) => m.saved(progress)", progress) == shown
 
 

@@ -42,6 +42,10 @@ def options(page: Page) -> list[str]:
     return page.locator("#options .option").all_inner_texts()
 
 
+def hits(page: Page) -> list[str]:
+    return page.locator("#hits .hit-name").all_inner_texts()
+
+
 def last(world: World) -> Json:
     return world.answers[-1]
 
@@ -90,11 +94,101 @@ def test_after_none_comes_the_search_and_enter_takes_the_top_hit(visit: Visit) -
     page = visit(world)
     page.keyboard.press("0")
     page.keyboard.type("zeb")
-    assert page.locator("#hits [aria-selected=true]").inner_text() == "zebra"
+    assert page.locator("#hits [aria-selected=true] .hit-name").inner_text() == "zebra"
     page.keyboard.press("Enter")
     until(lambda: said(world) == [(1, "label", [-1, ZEBRA])])
     assert len(last(world)["stage_seconds"]) == 2
     assert key_of_item(page) == "photos/0002.png"
+
+
+def test_all_classes_come_most_probable_first_and_one_key_orders_them_by_name(visit: Visit) -> None:
+    """Of the rest too; it stays so for the next question, and after a reload."""
+    full = question(1, classes=[], cuts=[], order=[ZEBRA, CAT, FOX])
+    world = World(names=ANIMALS, questions=[full, question(2, order=[ZEBRA, 0]), question(3)])
+    page = visit(world)
+    assert hits(page)[:5] == ["zebra", "cat", "fox", "ant", "ape"]
+    assert page.inner_text("#hint") == "61 classes, most probable first."
+    assert page.inner_text("#order").split() == ["By", "name", "O"]
+    page.keyboard.press("Alt+o")
+    assert hits(page)[:3] == ["ant", "ape", "badger"]
+    assert page.inner_text("#hint") == "61 classes, by name."
+    assert page.inner_text("#order-words") == "Most probable first"
+    page.keyboard.type("zeb")
+    page.keyboard.press("Enter")
+    press(page, "0")
+    assert hits(page)[:3] == ["ant", "ape", "badger"]
+    page.reload()
+    press(page, "0")
+    assert hits(page)[:3] == ["ant", "ape", "badger"]
+    page.keyboard.press("Escape")
+    page.keyboard.press("o")
+    assert hits(page)[:3] == ["zebra", "ant", "ape"]
+    until(lambda: said(world) == [(1, "label", [ZEBRA])])
+
+
+def test_what_was_typed_stays_when_the_order_changes(visit: Visit) -> None:
+    page = visit(World(names=ANIMALS, questions=[question(1, classes=[], cuts=[], order=[CAT])]))
+    page.keyboard.type("ca")
+    page.keyboard.press("Alt+o")
+    assert page.input_value("#query") == "ca"
+    assert set(hits(page)[:2]) == {"cat", "camel"}
+
+
+def test_a_short_list_too_can_be_read_by_name(visit: Visit) -> None:
+    world = World(names=ANIMALS, questions=[question(1, classes=[FOX, DOG, CAT], cuts=[3])])
+    page = visit(world)
+    assert [text.split("\n")[1] for text in options(page)] == ["fox", "dog", "cat"]
+    page.keyboard.press("o")
+    assert [text.split("\n")[1] for text in options(page)] == ["cat", "dog", "fox"]
+    assert page.inner_text("#hint") == "By name."
+    page.keyboard.press("1")
+    until(lambda: said(world) == [(1, "label", [CAT])])
+
+
+def test_before_a_model_classes_come_by_name_and_there_is_no_other_order(visit: Visit) -> None:
+    names = ["item 10", "Zebra", "item 9", "ant", "bee"] + [f"other {n}" for n in range(20)]
+    page = visit(World(names=names, questions=[question(1, classes=[], cuts=[], order=None)]))
+    assert hits(page)[:4] == ["ant", "bee", "item 9", "item 10"]
+    assert page.inner_text("#hint") == "25 classes."
+    assert not page.is_visible("#order")
+    page.keyboard.press("Alt+o")
+    page.wait_for_selector(".notice >> text=no model has looked at this item yet")
+
+
+def test_numbers_take_the_first_hits_as_they_take_the_first_options(visit: Visit) -> None:
+    everything = {"classes": [], "cuts": [], "order": [ZEBRA, CAT, FOX]}
+    world = World(names=ANIMALS, questions=[question(n, **everything) for n in (1, 2, 3)])
+    page = visit(world)
+    assert page.locator("#hits .hit kbd").all_inner_texts() == [str(n) for n in range(1, 10)]
+    press(page, "3")  # nothing is typed, and no animal has a number in its name
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0002.png")
+    page.keyboard.type("do")
+    page.keyboard.press("2")  # typed
+    assert page.input_value("#query") == "do2"
+    page.keyboard.press("Backspace")
+    second = hits(page)[1]
+    page.keyboard.press("Alt+2")
+    page.wait_for_selector("#question[data-ready=true] >> text=photos/0003.png")
+    page.keyboard.press("Escape")
+    press(page, "1")
+    until(
+        lambda: (
+            said(world)
+            == [(n, "label", [c]) for n, c in zip((1, 2, 3), (FOX, ANIMALS.index(second), ZEBRA), strict=True)]
+        )
+    )
+
+
+def test_where_names_have_numbers_a_number_is_typed(visit: Visit) -> None:
+    names = [f"road {n}" for n in range(30)]
+    world = World(names=names, questions=[question(1, classes=[], cuts=[], order=[7, 3])])
+    page = visit(world)
+    assert page.locator("#hits .hit kbd").first.evaluate("e => getComputedStyle(e, '::before').content") == '"Alt "'
+    page.keyboard.press("2")
+    assert page.input_value("#query") == "2"
+    page.fill("#query", "")
+    page.keyboard.press("Alt+2")
+    until(lambda: said(world) == [(1, "label", [3])])
 
 
 def test_what_was_shown_or_ruled_out_is_not_found_again(visit: Visit) -> None:
@@ -104,7 +198,7 @@ def test_what_was_shown_or_ruled_out_is_not_found_again(visit: Visit) -> None:
     page.keyboard.type("zebra")
     assert page.inner_text("#hits-count") == "No class is called that."
     page.fill("#query", "cat")
-    assert "cat" not in page.locator("#hits .hit").all_inner_texts()
+    assert "cat" not in hits(page)
 
 
 def test_enter_never_takes_what_only_comes_near(visit: Visit) -> None:
@@ -112,7 +206,7 @@ def test_enter_never_takes_what_only_comes_near(visit: Visit) -> None:
     page = visit(world)
     page.keyboard.press("0")
     page.keyboard.type("zerba")
-    assert page.locator("#hits .hit").all_inner_texts() == ["zebra"]
+    assert hits(page) == ["zebra"]
     assert page.inner_text("#hits-count") == "No class is called that; 1 comes near. ↓ chooses."
     page.keyboard.press("Enter")
     assert page.input_value("#query") == "zerba"
@@ -149,11 +243,11 @@ def test_few_classes_are_buttons_from_the_start(visit: Visit) -> None:
 
 
 def test_letters_of_actions_are_never_options(visit: Visit) -> None:
-    world = World(names=ANIMALS, questions=[question(1, classes=list(range(31)), cuts=[31])])
+    world = World(names=ANIMALS, questions=[question(1, classes=list(range(29)), cuts=[29])])
     page = visit(world)
     keys = [text.split("\n")[0] for text in options(page)]
-    assert len(set(keys)) == 31
-    assert not {"S", "N", "X", "U", "0"} & set(keys)
+    assert len(set(keys)) == 29
+    assert not {"S", "N", "X", "U", "O", "G", "0"} & set(keys)
 
 
 def test_where_nothing_follows_none_ends_the_question(visit: Visit) -> None:
@@ -260,7 +354,7 @@ def test_help_says_which_letters_and_keys_do_nothing_behind_it(visit: Visit) -> 
     world = animals()
     page = visit(world)
     page.keyboard.press("?")
-    assert page.inner_text("#help-letters") == "A B C D E F G H I J K L M O P Q R T V W Y Z"
+    assert page.inner_text("#help-letters") == "A B C D E F H I J K L M P Q R T V W Y Z"
     page.keyboard.press("1")
     page.keyboard.press("Escape")
     assert page.locator("dialog[open]").count() == 0
@@ -508,7 +602,7 @@ def test_script_in_names_texts_and_keys_is_only_text(visit: Visit) -> None:
     assert options(page)[0].split("\n")[1] == names[11]
     page.keyboard.press("0")
     page.keyboard.type("img 7")
-    assert page.locator("#hits .hit").first.inner_text() == names[7]
+    assert hits(page)[0] == names[7]
     press(page, "ArrowDown", "Enter")
     page.keyboard.press("Backspace")
     page.wait_for_selector("#review:not([hidden])")
@@ -528,7 +622,8 @@ def test_the_bar_tells_done_left_speed_and_saved(visit: Visit) -> None:
     page.wait_for_selector("#saving[data-phase=saved]")
     assert (page.inner_text("#figure-done"), page.inner_text("#figure-left")) == ("1", "7")
     assert 40 < float(page.inner_text("#figure-speed").split()[0]) < 130
-    page.wait_for_selector("#figure-saved >> text=426 bits · 11.2 min")
+    page.wait_for_selector("#figure-saved >> text=34 % · 11.2 min")
+    assert page.inner_text("#figure-accuracy") == "93.2 %"
 
 
 def test_it_says_what_is_happening(visit: Visit) -> None:
@@ -594,6 +689,9 @@ def test_tab_alone_gets_everywhere_and_enter_answers(visit: Visit) -> None:
     world = animals()
     page = visit(world)
     page.keyboard.press("Tab")  # from the prompt, which has the focus with every new question
+    for tool in ("order", "guide"):
+        assert page.evaluate("document.activeElement.id") == tool
+        page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "1cat"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -618,7 +716,7 @@ def test_a_screen_reader_hears_of_every_new_item(visit: Visit) -> None:
     page.keyboard.press("0")
     page.keyboard.type("be")
     active = page.get_attribute("#query", "aria-activedescendant")
-    assert page.inner_text(f"#{active}") == "bee"
+    assert page.inner_text(f"#{active} .hit-name") == "bee"
     assert page.get_attribute("#query", "aria-expanded") == "true"
 
 

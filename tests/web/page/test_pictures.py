@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 DESKTOP = {"viewport": {"width": 1280, "height": 800}}
 
+GUIDELINES = """# What is asked
+
+Say which animal is **largest** in the picture.
+
+- a drawing counts as the animal that is drawn
+- *half* an animal counts
+
+Anything else: `X`.
+"""
+
 LONG_TEXT = "The board met on Thursday to weigh the offer for the grain terminal.\n\n" + 40 * (
     "Shares rose on the news, though traders said that the price left little room for a rival bid. "
 )
@@ -26,12 +36,28 @@ SIZES: dict[str, Any] = {"desktop": DESKTOP, "phone": PHONE}
 
 
 def many() -> World:
-    return World(names=ANIMALS, questions=[question(1, classes=list(range(31)), cuts=[31])], role="owner")
+    return World(names=ANIMALS, questions=[question(1, classes=list(range(29)), cuts=[29])], role="owner")
 
 
 def five_hundred() -> World:
     names = [f"{animal} {i:02d}" for i in range(10) for animal in ANIMALS[:50]]
-    return World(names=names, questions=[question(1)])
+    return World(names=names, questions=[question(1, order=[73, 11, 402, 327])])
+
+
+def all_classes() -> World:
+    everything = question(1, classes=[], cuts=[], order=[ANIMALS.index(n) for n in ("red fox", "fox", "dog", "cat")])
+    return World(names=ANIMALS, questions=[everything])
+
+
+def described() -> World:
+    about = [
+        f"What {animal} is, in a sentence that takes some room beside a name. {7 * 'More. '}" for animal in ANIMALS
+    ]
+    guide = {"text": GUIDELINES, "markdown": True}
+    pictures = [{"kind": "image", "src": f"/api/items/{n}", "key": str(n)} for n in range(7, 11)]
+    quotes = [{"kind": "text", "text": "Why was I charged twice?", "key": "b77/9"}]
+    shown = {11: pictures, 17: quotes}
+    return World(names=ANIMALS, questions=[question(1)], about=about, guidelines=guide, examples=shown)
 
 
 def texts() -> World:
@@ -78,6 +104,10 @@ SCENES: dict[str, tuple[Callable[[], World], str, Callable[[Page], None]]] = {
     "search": (animals, "#question[data-ready=true]", press("0", "b", "e")),
     "search-500": (five_hundred, "#question[data-ready=true]", press("0")),
     "many": (many, "#question[data-ready=true]", press()),
+    "described": (described, "#question[data-ready=true]", press()),
+    "described-search": (described, "#question[data-ready=true]", press("0", "ArrowDown")),
+    "guide": (described, "#question[data-ready=true]", press("g")),
+    "all-classes": (all_classes, "#question[data-ready=true]", press()),
     "few-classes": (lambda: conventional(ANIMALS[:12]), "#question[data-ready=true]", press()),
     "text": (texts, "#question[data-ready=true]", press()),
     "text-short": (sentence, "#question[data-ready=true]", press()),

@@ -27,6 +27,7 @@ def question(number: int, **changes: Any) -> Json:
         "cuts": [3],
         "exhaustive": True,
         "rejected": [],
+        "order": None,
         "answer": None,
         **changes,
     }

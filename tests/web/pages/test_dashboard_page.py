@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.web.chromium import PHONE, faults, overflow
+from tests.web.conftest import Picture
 from tests.web.pages.conftest import Site, Visit
 
 if TYPE_CHECKING:
@@ -179,3 +181,33 @@ def test_points_of_one_place_stand_side_by_side_and_have_no_line(busy: Site, vis
     assert across[1] - across[0] == 9
     assert lines == 1  # the curve's
     assert cells == ["2–3, n = 2", "3", "5", "4", "6", "5"]
+
+
+def test_before_lists_save_anything_it_says_why_and_what_would_help(fresh: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, fresh)
+    says = "Lists save nothing yet: all classes are shown until a model has learnt from the first round."
+    assert page.inner_text("#advice-says") == says
+    helps = page.locator("#advice-helps li").all_inner_texts()
+    assert any(one.startswith("A better encoder, ") for one in helps)
+    assert not any("no words" in one for one in helps)  # a digit is called what it is
+    assert page.inner_text("#tile-saved-more") == "nothing yet"
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize("screen", ["desktop", "phone"])
+def test_advice_fits(fresh: Site, visit: Visit, screen: str, picture: Picture) -> None:
+    page = open_dashboard(visit, fresh, **(PHONE if screen == "phone" else {}))
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        picture(page, f"advice-{screen}-{scheme}", whole=True)
+        assert faults(page) == []
+    assert overflow(page) == 0
+
+
+def test_where_lists_pay_there_is_no_advice_and_the_time_says_how_it_was_worked_out(busy: Site, visit: Visit) -> None:
+    page = open_dashboard(visit, busy)
+    assert not page.is_visible("#advice")
+    status, data = page.request.get("/api/status").json(), page.request.get("/api/dashboard").json()
+    words = page.inner_text("#tile-saved-more")
+    assert f"{status['saved_minutes']:g} min: an answer takes {data['pace']['whole']:.1f} s with all classes, " in words
+    assert f"{data['pace']['listed']:.1f} s with lists" in words

@@ -197,6 +197,17 @@ class Reader:
     def questions_about(self, items: Iterable[int]) -> list[QuestionRow]:
         return [q for part in _parts(items) for q in self.questions(questions.c.item.in_(part))]
 
+    def items_labelled(self, classes: Iterable[int], most: int) -> dict[int, list[int]]:
+        """Of each class the items that were first given it and still are, at most so many."""
+        nth = sa.func.row_number().over(partition_by=answers.c.label, order_by=answers.c.id).label("nth")
+        given = sa.select(answers.c.label, answers.c.item, nth).where(answers.c.label.in_(list(classes)), _LIVE)
+        first = given.subquery()
+        found: dict[int, list[int]] = {}
+        with self.engine.connect() as c:
+            for label, item in c.execute(sa.select(first.c.label, first.c.item).where(first.c.nth <= most)):
+                found.setdefault(label, []).append(item)
+        return found
+
     def partly_answered(self) -> dict[int, QuestionRow]:
         """Questions whose "None of the above" ends them and leaves a partial label."""
         missed = sa.select(answers.c.question).where(answers.c.kind == "none")

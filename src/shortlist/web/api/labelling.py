@@ -14,10 +14,12 @@ from shortlist.types import Answer, AnswerKind, Dataset
 from shortlist.web import items
 from shortlist.web.security import Owner, SignedIn, people_of
 from shortlist.web.service.dashboard import dashboard, disputes, set_aside, team
+from shortlist.web.service.guide import Guide
 from shortlist.web.service.labelling import LabellingService
 
 router = APIRouter(prefix="/api")
 PICTURE_SECONDS = 3600  # how long a browser may keep a picture
+GUIDED = 30  # classes whose examples are looked up at once
 SHARE = 0.1  # of a core that may go into numbers, however many look at them
 
 
@@ -40,6 +42,10 @@ def service_of(request: Request) -> LabellingService:
 
 def dataset_of(request: Request) -> Dataset:
     return service_of(request).campaign.settings.dataset
+
+
+def guide_of(request: Request) -> Guide:
+    return cast(Guide, request.app.state.guide)
 
 
 class Body(BaseModel):
@@ -92,8 +98,28 @@ class ReleaseBody(Body):
 
 @router.get("/classes", tags=["labelling"])
 async def classes(request: Request, person: SignedIn) -> dict[str, Any]:
-    """The names of all classes; their places are their numbers."""
-    return {"names": list(dataset_of(request).classes)}
+    """The names of all classes; their places are their numbers. `about`: what each is, in a line, if that is known."""
+    return guide_of(request).classes
+
+
+@router.get("/guide", tags=["labelling"])
+def guide(
+    request: Request,
+    person: SignedIn,
+    classes: Annotated[str, Query(max_length=400, pattern=r"^([0-9]{1,9}(,[0-9]{1,9})*)?$")] = "",
+) -> dict[str, Any]:
+    """The guidelines, and of these classes (at most 30) descriptions and examples.
+
+    Examples are those of the file or folder of classes; where it has none, items that people have labelled so.
+    """
+    return guide_of(request).page([int(cls) for cls in classes.split(",") if cls][:GUIDED])
+
+
+@router.get("/classes/{cls}/examples/{n}", tags=["labelling"], response_class=Response)
+def example(request: Request, person: SignedIn, cls: int, n: int) -> Response:
+    """An example of a class that is an image."""
+    data = guide_of(request).picture(cls, n)
+    return Response(data, media_type="image/png", headers={"Cache-Control": f"private, max-age={PICTURE_SECONDS}"})
 
 
 @router.get("/questions", tags=["labelling"])

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from shortlist.campaign.engine import Campaign
+from shortlist.campaign.questions.orders import Orders
 from shortlist.campaign.questions.resolution import verdict
 from shortlist.campaign.storage.store import AnswerRow, QuestionRow
 from shortlist.types import NONE, Answer, Question, Rng
@@ -37,6 +38,7 @@ class Controls:
         self._draws = campaign.view.draws
         self._sure: dict[int, int] = {}  # item -> class
         self._made: dict[int, int] = {}  # question -> the control question that comes with it
+        self._orders: dict[int, list[int] | None] = {}  # question -> the classes that it does not list, in their order
 
     def look(self) -> None:
         """See which items are sure now."""
@@ -72,13 +74,21 @@ class Controls:
     def _rng(self, row: QuestionRow, step: str) -> Rng:
         return self._draws.rng(row.round, f"{step} {row.id}")
 
+    def order(self, id: int) -> list[int] | None:
+        """In which order the classes come that a control question does not list, for one that has been shown."""
+        return self._orders[id]
+
     def _question(self, control: Any) -> Question:
         """Looks like any other."""
         view, (classes, cuts, exhaustive) = self.campaign.view, shape(control.classes)
         last = view.last_round()
         number, n_classes = last.number if last else 0, len(view.ids.classes)
         listed = (classes, cuts, n_classes, exhaustive, ())
-        return view.shown(QuestionRow(-control.id, number, control.item, "query", *listed, state="open", wanted=1))
+        row = QuestionRow(-control.id, number, control.item, "query", *listed, state="open", wanted=1)
+        if row.id not in self._orders:  # gone back to after another round it is still the same question
+            order = Orders(view).instead(row, control.truth)
+            self._orders[row.id] = None if order is None else view.ids.dataset_class[order].tolist()
+        return view.shown(row)
 
     def again(self, id: int, person: str) -> tuple[Question, dict[str, Any] | None]:
         """Gone back to like any other question; what is said then is taken, and the first answer counts."""

@@ -17,6 +17,7 @@ from shortlist.campaign.questions.resolution import standing
 from shortlist.campaign.storage.store import AnswerRow
 from shortlist.web.people.people import People
 from shortlist.web.people.people_db import Trust
+from shortlist.web.service.advice import advice
 
 MOST = 500  # disputes, and items set aside, that are shown at once
 Votes: TypeAlias = Mapping[Any, Mapping[str, Hashable]]  # item -> person -> label: a class, or "none"
@@ -37,6 +38,8 @@ def dashboard(campaign: Campaign, times: Timed) -> dict[str, Any]:
         "times_floor": measures.times_floor(record.rounds[-1]) if record.rounds else None,
         "speed": speed(times),
         "fit": None if fit is None else {"a": fit.a, "b": fit.b},
+        "pace": None if times.saved is None else {"whole": times.whole.mean, "listed": times.listed.mean},
+        "advice": None if record.ending else advice(campaign, record),
         "ending": record.ending,
         "notes": record.notes,
     }

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from shortlist.campaign.accounting.timing import TIMED, Timed
 from shortlist.campaign.engine import Campaign
+from shortlist.campaign.questions.orders import Orders
 from shortlist.campaign.questions.resolution import standing
 from shortlist.campaign.storage.database import Damaged, Unwritable
 from shortlist.campaign.storage.store import AnswerRow, Entry, QuestionRow, RoundRow
@@ -64,17 +65,17 @@ class Totals:
 class LabellingService:
     def __init__(self, campaign: Campaign, people: People, control: float) -> None:
         self.campaign, self.view, self.people = campaign, campaign.view, people
+        self.orders = Orders(campaign.view)
         self.controls = Controls(campaign, people, control)
         self.leases = Leases()
         self.writer = AnswerWriter(campaign.record_each)
         self.doing = Doing()
         self.totals = Totals()
         self.times = Timed()
-        self.minutes = Seconds()  # until enough answers are timed, the paper's user study
         self.poke = asyncio.Event()  # the worker has something to look at
         self._round = RoundRow(0, "", None, None, None, None)  # the last one
         self._unkept: dict[tuple[int, str], float] = {}  # leases that are not written down yet
-        self._fitted_at = 0  # stages
+        self._accuracy: float | None = None  # of the last model that was measured
         self._looked = 0.0
         self._seen: dict[str, float] = {}  # person -> last heard of
         self._last = 0  # the last answer that is known here
@@ -130,17 +131,19 @@ class LabellingService:
     async def look(self, leases: Sequence[tuple[int, str, float]] = ()) -> None:
         """See which questions are open now."""
         async with self._look_lock:
-            self._round, rows, answered = await self.writer.do(self._read_open)
+            self._round, self._accuracy, rows, answered = await self.writer.do(self._read_open)
             self.leases.set_open(rows, answered, leases)
             self._looked = time.monotonic()
 
-    def _read_open(self) -> tuple[RoundRow, list[QuestionRow], dict[int, set[str]]]:
-        last = self.view.last_round() or self._round
+    def _read_open(self) -> tuple[RoundRow, float | None, list[QuestionRow], dict[int, set[str]]]:
+        rounds = self.view.rounds()
+        last = rounds[-1] if rounds else self._round
+        measured = [row.result.accuracy for row in rounds if row.result and row.result.accuracy is not None]
         rows = self.view.open_questions(since=last.number)
         answered: dict[int, set[str]] = {}
         for answer in self.view.answers_to(row.id for row in rows if row.wanted > 1):
             answered.setdefault(answer.question, set()).add(answer.person)
-        return last, rows, answered
+        return last, measured[-1] if measured else None, rows, answered
 
     def _count(self) -> Totals:
         """Totals from the database. A correction costs what it costs, and answers nothing more."""
@@ -172,7 +175,7 @@ class LabellingService:
         if not self.controls.due(row):
             return []
         control = await asyncio.to_thread(self.controls.beside, row, person, holding)
-        return [] if control is None else [question_view(control)]
+        return [] if control is None else [question_view(control, self.controls.order(control.id))]
 
     async def _ahead(self, person: str, n: int) -> list[QuestionRow]:
         """Questions about the next-ranked items, for a person who would wait."""
@@ -213,7 +216,8 @@ class LabellingService:
     async def question(self, id: int, person: str) -> dict[str, Any]:
         """A question this person has answered or has in hand, with what they said."""
         if id < 0:
-            return question_view(*await asyncio.to_thread(self.controls.again, -id, person))
+            control, said = await asyncio.to_thread(self.controls.again, -id, person)
+            return question_view(control, self.controls.order(id), said)
         row, mine = await self.writer.do(lambda: self._read_question(id, person))
         if row is None or (mine is None and not self.leases.is_with(id, person)):
             raise Closed(f"question {id} is not yours")
@@ -225,7 +229,9 @@ class LabellingService:
         return self.view.question(id), mine[-1] if mine else None
 
     def shown(self, row: QuestionRow, answer: AnswerRow | None = None) -> dict[str, Any]:
-        return question_view(self.view.shown(row), None if answer is None else self.answer_view(answer))
+        order = self.orders.of(row)
+        after = None if order is None else self.view.ids.dataset_class[order].tolist()
+        return question_view(self.view.shown(row), after, None if answer is None else self.answer_view(answer))
 
     def answer_view(self, row: AnswerRow) -> dict[str, Any]:
         classes = self.view.ids.dataset_class
@@ -314,10 +320,8 @@ class LabellingService:
     # --- what there is to say ----------------------------------------------------------------------------------
 
     def progress(self) -> dict[str, Any]:
-        if len(self.times.seconds) > 1.05 * self._fitted_at:  # a bit's seconds, as often as answers may change them
-            self._fitted_at = len(self.times.seconds)
-            self.minutes = self.times.fitted() or self.minutes
-        saved = self.totals.conventional - self.totals.cost
+        saved, seconds = self.totals.conventional - self.totals.cost, self.times.saved
+        done = int(self.totals.items.sum())
         unit = "seconds" if isinstance(self.campaign.query.cost, Seconds) else "bits"
         return {
             "round": self._round.number,
@@ -325,13 +329,15 @@ class LabellingService:
             "doing": self.doing.words,
             "ending": self.doing.words if self.doing.state == "over" else None,
             "done": self.totals.answers,
-            "left": len(self.leases),
+            "left": len(self.totals.items) - done,
+            "open": len(self.leases),
             "items": len(self.totals.items),
-            "items_done": int(self.totals.items.sum()),
+            "items_done": done,
             "cost": round(self.totals.cost, 1),
             "saved": round(saved, 1),
             "unit": unit,
-            "saved_minutes": round(saved * (1 if unit == "seconds" else self.minutes.b) / 60, 1),
+            "saved_minutes": None if seconds is None else round(seconds / 60, 1),
+            "accuracy": self._accuracy,
             "people": self._at_work(),
             "classes": len(self.view.ids.classes),
             "error": str(self._trouble) if self._trouble else self.doing.error,
@@ -352,7 +358,7 @@ class LabellingService:
             await asyncio.to_thread(self.controls.look)
 
 
-def question_view(question: Question, answer: dict[str, Any] | None = None) -> dict[str, Any]:
-    """What a page needs to ask it."""
+def question_view(question: Question, order: list[int] | None, answer: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What a page needs to ask it. `order`: classes that it does not list, most probable first, if that is known."""
     shown = {name: value for name, value in vars(question).items() if name not in ("key", "n_classes", "wanted")}
-    return {**shown, "answer": answer}
+    return {**shown, "order": order, "answer": answer}

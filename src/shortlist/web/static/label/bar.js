@@ -12,11 +12,14 @@ export class Bar {
   show(progress, { fresh, ahead, speed }) {
     if (!progress) return;
     const done = Math.min(progress.items, progress.items_done + fresh);
-    const left = progress.items - done;
+    const left = progress.items - done; // of the dataset
     set("figure-done", words.count(done));
     set("figure-left", words.count(left));
     set("figure-speed", speed ? `${words.amount(speed)} / min` : "– / min");
     set("figure-saved", words.saved(progress));
+    const measured = progress.accuracy !== null;
+    $("figure-accuracy").parentElement.hidden = !measured;
+    if (measured) set("figure-accuracy", `${words.amount(100 * progress.accuracy)} %`);
     $("meter").value = done + left ? done / (done + left) : 0;
     set("doing", words.doing(progress, ahead));
     $("doing").classList.toggle("trouble", Boolean(progress.error));

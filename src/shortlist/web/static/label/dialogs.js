@@ -1,4 +1,4 @@
-// The note and the help. While one is open the stopwatch stands still.
+// The note, the guide and the help. While one is open the stopwatch stands still.
 
 import { byId as $ } from "../shared/elements.js";
 import { OPTION_KEYS } from "../shared/keys.js";
@@ -11,7 +11,7 @@ export class Dialogs {
 
   constructor(on) {
     this.on = on;
-    for (const dialog of [$("note-dialog"), $("help-dialog")]) {
+    for (const dialog of [$("note-dialog"), $("guide-dialog"), $("help-dialog")]) {
       dialog.addEventListener("close", () => this.#closed());
     }
     $("note-form").addEventListener("submit", () => on.note($("note-text").value.trim() || null));
@@ -41,6 +41,10 @@ export class Dialogs {
     $("note-text").value = text ?? "";
     this.#show($("note-dialog"));
     $("note-text").focus();
+  }
+
+  guide() {
+    this.#show($("guide-dialog"));
   }
 
   help() {

@@ -7,12 +7,14 @@ import { ItemView, prepare } from "../shared/item_view.js";
 import { areDigits, keyOf, meaning } from "../shared/keys.js";
 import { Lens } from "../shared/lens.js";
 import { Outbox } from "../shared/outbox.js";
-import { Walk } from "../shared/stages.js";
+import { alphabet, Walk } from "../shared/stages.js";
 import { Stopwatch, attend } from "../shared/stopwatch.js";
-import { plural } from "../shared/words.js";
+import { capital, orderOf, plural } from "../shared/words.js";
 import { Bar, Speed, announce, notice } from "./bar.js";
 import { Dialogs } from "./dialogs.js";
+import { GuideView } from "./guide_view.js";
 import { AnswerHistory } from "./history.js";
+import { Preference } from "./preference.js";
 import { Prefetched, READY } from "./prefetch.js";
 import { QuestionView } from "./question_view.js";
 import { fillEnding, fillWaiting, showOnly } from "./waiting_screens.js";
@@ -26,6 +28,7 @@ const { campaign, person } = document.body.dataset;
 class LabellingPage {
   progress = null;
   index = null; // ClassIndex
+  places = null; // of the classes, by name
   walk = null; // through the question that is shown
   prepared = null; // that question with its item loaded
   aside = null; // {walk, prepared} that waits while one has gone back
@@ -35,6 +38,7 @@ class LabellingPage {
   leaving = null; // signs out, once everything is saved
 
   constructor() {
+    this.byName = new Preference(`shortlist:by-name:${campaign}:${person}`);
     this.prefetched = new Prefetched();
     this.history = new AnswerHistory(api);
     this.speed = new Speed(`${campaign}:${person}`);
@@ -57,6 +61,7 @@ class LabellingPage {
       closed: () => this.view.isReady && this.walk?.watch.start(),
       note: (text) => this.#noted(text),
     });
+    this.guide = new GuideView(api);
     this.#listen();
   }
 
@@ -89,6 +94,8 @@ class LabellingPage {
       undo: () => this.undo(),
       help: () => this.dialogs.help(),
       search: () => this.#toSearch(),
+      order: () => this.walk && this.#reorder(),
+      guide: () => this.walk && this.#showGuide(),
       note: () => this.walk && this.dialogs.note(this.walk.note),
       skip: () => this.walk && this.#answered(this.walk.skip()),
       unreadable: () => this.walk && this.#answered(this.walk.unreadable()),
@@ -144,7 +151,8 @@ class LabellingPage {
   #open(prepared, walk = null) {
     const watch = new Stopwatch({ hidden: document.hidden });
     this.prepared = prepared;
-    this.walk = walk ?? new Walk(prepared.question, this.index.names.length, watch);
+    this.walk = walk ?? new Walk(prepared.question, this.places, watch);
+    this.walk.reorder(this.byName.on);
     showOnly("question");
     this.view.seen(false);
     this.#showStage();
@@ -164,6 +172,20 @@ class LabellingPage {
     if (seen === null || walk !== this.walk) return;
     if (seen) this.view.seen(true);
     if (!this.dialogs.open) walk.watch.start();
+  }
+
+  #reorder() {
+    if (!this.walk.hasOrders) return notice("The classes are by name: no model has looked at this item yet.");
+    this.byName.on = !this.byName.on;
+    this.walk.reorder(this.byName.on);
+    this.view.reorder(this.walk, this.index);
+    return announce(`${capital(orderOf(this.byName.on))}.`);
+  }
+
+  #showGuide() {
+    const { walk } = this;
+    this.dialogs.guide();
+    this.guide.show(walk.asButtons ? walk.shown : this.view.search.hits, this.index.names, walk.question.item.key);
   }
 
   #noted(text) {
@@ -282,7 +304,9 @@ class LabellingPage {
 
   async #loadClasses() {
     try {
-      this.index = new ClassIndex((await api.classes()).names);
+      const { names, about } = await api.classes();
+      this.places = alphabet(names);
+      this.index = new ClassIndex(names, about);
     } catch (error) {
       this.#unheard(error);
     }
@@ -339,7 +363,7 @@ class LabellingPage {
   #key(event) {
     if (this.dialogs.open || event.isComposing) return;
     const field = event.target.closest?.("input:not([type=checkbox]), textarea, select");
-    const typed = { typing: Boolean(field), emptyField: !field?.value };
+    const typed = { typing: Boolean(field), emptyField: !field?.value, numbers: !this.index?.hasNumbers };
     const asked = meaning(event, { ...typed, alone: this.dialogs.keysAlone, digits: areDigits(this.index?.names ?? [""]) });
     if (asked) {
       event.preventDefault();
@@ -355,10 +379,8 @@ class LabellingPage {
     if (asked.action) return this.act(asked.action);
     if (asked.none) return this.none();
     if (asked.digit) return this.choose(this.index.names.indexOf(asked.digit));
-    if (this.walk?.asButtons && asked.option < this.walk.shown.length) {
-      this.choose(this.walk.shown[asked.option]);
-    }
-    return undefined;
+    if (!this.walk?.asButtons) return this.walk && this.view.search.pick(asked.option);
+    return asked.option < this.walk.shown.length ? this.choose(this.walk.shown[asked.option]) : undefined;
   }
 
   /** The last answer is often still on its way: then it is waited for, unless it cannot be sent. */

@@ -2,7 +2,7 @@
 
 import { button, byId as $, make } from "../shared/elements.js";
 import { areDigits, noneKey, OPTION_KEYS } from "../shared/keys.js";
-import { SearchBox } from "../shared/search_box.js";
+import { aboutOf, SearchBox } from "../shared/search_box.js";
 import { answerInWords, NONE } from "../shared/stages.js";
 import * as words from "../shared/words.js";
 
@@ -24,6 +24,7 @@ export class QuestionView {
       counter: $("hits-count"),
       onPick: on.choose,
       onLeave: () => this.prompt.focus({ preventScroll: true }),
+      keys: OPTION_KEYS.slice(0, 9),
     });
     this.options.addEventListener("click", (event) => {
       const option = event.target.closest("button");
@@ -36,16 +37,29 @@ export class QuestionView {
   show(walk, index) {
     const hadFocus = this.ownsFocus;
     this.prompt.textContent = words.prompt(walk);
-    $("hint").textContent = words.hint(walk);
+    this.#order(walk);
     $("none").hidden = !walk.hasNone;
     $("none").querySelector("kbd").textContent = noneKey(index.names).toUpperCase();
     $("none").classList.toggle("standing", walk.before === NONE);
     this.#review(walk.question.answer, index.names);
-    if (walk.asButtons) this.#buttons(walk, index.names);
+    if (walk.asButtons) this.#buttons(walk, index);
     else this.#search(walk, index);
     this.#notAny(walk);
     this.noted(walk.note);
     this.#focus(walk, hadFocus);
+  }
+
+  /** The same classes, by name or most probable first. */
+  reorder(walk, index) {
+    this.#order(walk);
+    if (walk.asButtons) this.#buttons(walk, index);
+    else this.search.reorder(walk.shown);
+  }
+
+  #order(walk) {
+    $("hint").textContent = words.hint(walk);
+    $("order").hidden = !walk.hasOrders;
+    $("order-words").textContent = words.capital(words.orderOf(!walk.byName));
   }
 
   /** Until the item can be seen there is nothing to answer. */
@@ -72,13 +86,14 @@ export class QuestionView {
     if (before) $("review-words").textContent = `You said: ${answerInWords(before, names)}. Change it, or:`;
   }
 
-  #buttons(walk, names) {
+  #buttons(walk, index) {
+    const { names } = index;
     this.search.close();
     this.options.hidden = false;
     this.options.classList.toggle("many", walk.shown.length >= TWO_COLUMNS);
     this.options.classList.toggle("several", walk.shown.length >= TWO_COLUMNS_LOW);
     const keys = areDigits(names) ? walk.shown.map((cls) => names[cls]) : OPTION_KEYS;
-    this.options.replaceChildren(...walk.shown.map((cls, at) => option(cls, names[cls], keys[at], cls === walk.before)));
+    this.options.replaceChildren(...walk.shown.map((cls, at) => option(index, cls, keys[at], cls === walk.before)));
     this.options.parentElement.scrollTop = 0;
   }
 
@@ -107,8 +122,9 @@ export class QuestionView {
   }
 }
 
-function option(cls, name, keyAlone, standing) {
+function option(index, cls, keyAlone, standing) {
   const key = keyAlone.toUpperCase();
-  const parts = [make("kbd", {}, key), make("span", { class: "option-name" }, name), standing ? make("span", { class: "yours" }, "your answer") : null];
+  const name = make("span", { class: "option-name" }, index.names[cls]);
+  const parts = [make("kbd", {}, key), make("span", { class: "named" }, name, aboutOf(index, cls)), standing ? make("span", { class: "yours" }, "your answer") : null];
   return button(parts, null, standing ? "option standing" : "option", { "data-cls": cls, "aria-keyshortcuts": key });
 }

@@ -28,12 +28,12 @@ export function fillEnding(progress, person) {
   $("ending-words").textContent = progress.ending
     ? `The campaign is over: ${progress.ending.replace(/[.\s]+$/, "")}.`
     : "The campaign is over: there is nothing left to ask.";
-  const share = progress.saved + progress.cost > 0 ? progress.saved / (progress.saved + progress.cost) : 0;
+  const share = words.savedShare(progress);
   const tally = [
     ["answers in all", words.count(progress.done)],
     [`${progress.unit} of work`, words.amount(progress.cost)],
     [`${progress.unit} saved (${Math.round(100 * share)}\u00a0%)`, words.amount(progress.saved)],
-    ["of human time saved", words.minutes(progress.saved_minutes)],
+    ...(progress.saved_minutes === null ? [] : [["of people’s time saved", words.minutes(progress.saved_minutes)]]),
   ];
   $("ending-figures").replaceChildren(...tally.map(figure));
 }

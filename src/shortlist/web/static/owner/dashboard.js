@@ -7,7 +7,7 @@ import * as figures from "./figures.js";
 import { sentence } from "../shared/messages.js";
 import { table } from "./tables.js";
 import { now } from "../shared/times.js";
-import { amount, count, doing, minutes, plural } from "../shared/words.js";
+import { amount, count, doing, minutes, pace, plural, savedShare } from "../shared/words.js";
 
 const EVERY = 5000; // milliseconds
 const CHARTS = ["cost", "accuracy", "listSize", "coverage", "alpha", "speed"];
@@ -53,6 +53,7 @@ async function refresh() {
 
 function show(data, status) {
   strip(data, status);
+  advise(data.advice);
   for (const [name, one] of charts) {
     const spec = figures[name](data);
     setParts(byId(`chart-${name}`).querySelector(".chart-note"), spec.note);
@@ -70,13 +71,30 @@ function strip(data, status) {
   const whole = status.cost + status.saved;
   setText(byId("doing"), doing(status, false));
   byId("doing").classList.toggle("trouble", Boolean(status.error));
-  tile("answers", count(status.done), `${count(status.items_done)} of ${plural(status.items, "item")} done, ${count(status.items - status.items_done)} left`);
+  tile("answers", count(status.done), `${count(status.items_done)} of ${plural(status.items, "item")} done, ${count(status.left)} left`);
   tile("cost", `${amount(status.cost)} ${data.unit}`, `all classes every time: ${amount(whole)}`);
-  const saves = status.saved > 0;
-  tile("saved", saves ? figures.percent(status.saved / whole) : "–", saves ? `about ${minutes(status.saved_minutes)} of work` : "nothing yet");
+  const share = savedShare(status);
+  tile("saved", share > 0 ? figures.percent(share) : "–", share > 0 ? saving(data, status) : "nothing yet");
   tile("accuracy", measured ? figures.percent(measured.accuracy) : "–", measured?.interval ? `95 % interval ${measured.interval.map(figures.percentage).join("–")}` : "not measured yet");
   const busy = status.people ? `, ${plural(status.people, "person", "people")} at work` : "";
-  tile("round", String(status.round), `${plural(status.left, "question")} open${busy}`);
+  tile("round", String(status.round), `${plural(status.open, "question")} open${busy}`);
+}
+
+/** What has been saved in the campaign's unit, or as time where that is known, and how that was worked out. */
+function saving(data, status) {
+  if (!data.pace) return `${amount(status.saved)} ${data.unit}; as time once ${figures.ENOUGH} answers each are timed with lists and without`;
+  return status.saved_minutes > 0 ? `${minutes(status.saved_minutes)}: ${pace(data.pace)}` : `no time: ${pace(data.pace)}`;
+}
+
+let adviceShown = null;
+
+function advise(advice) {
+  const key = JSON.stringify(advice);
+  if (key === adviceShown) return;
+  adviceShown = key;
+  byId("advice").hidden = !advice;
+  setText(byId("advice-says"), advice?.says ?? "");
+  byId("advice-helps").replaceChildren(...(advice?.helps ?? []).map((one) => make("li", {}, one)));
 }
 
 function tile(name, value, more) {

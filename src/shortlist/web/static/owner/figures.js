@@ -4,7 +4,7 @@ import { logCurve } from "../shared/charts.js";
 import { amount, count, plural } from "../shared/words.js";
 
 const STUDY = 1.59; // seconds a bit took in the paper's user study
-const ENOUGH = 30; // stages timed before a curve is fitted to them, as campaign/accounting/timing.py has it
+export const ENOUGH = 30; // stages timed before a curve is fitted to them, as campaign/accounting/timing.py has it
 
 const hundredths = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const tenths = new Intl.NumberFormat("en", { minimumFractionDigits: 1, maximumFractionDigits: 1 });

@@ -64,6 +64,7 @@ async function read(response) {
 
 export const api = {
   me: () => call("GET", "/api/me"),
+  guide: (classes) => call("GET", `/api/guide?classes=${classes.join(",")}`),
   classes: () => call("GET", "/api/classes"),
   status: () => call("GET", "/api/status"),
   questions: (n, holding) => call("GET", `/api/questions?n=${n}&holding=${holding.join(",")}`),

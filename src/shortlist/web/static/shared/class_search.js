@@ -56,11 +56,14 @@ function folded(name, letters) {
 }
 
 export class ClassIndex {
-  constructor(names) {
+  /** @param about what each class is, in a line; empty where that is not known */
+  constructor(names, about = []) {
     this.names = names;
+    this.about = about;
     this.folded = names.map((name) => ` ${fold(name)}`); // with a blank before, so that every word follows one
     this.masks = Int32Array.from(this.folded, letterMask);
     this.vocabulary = new Vocabulary(this.folded);
+    this.hasNumbers = names.some((name) => /[0-9]/.test(name));
   }
 
   /**

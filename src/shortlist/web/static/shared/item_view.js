@@ -106,7 +106,7 @@ function text(item) {
 }
 
 /** A vector as a strip of bars around zero. */
-function features(item) {
+export function features(item) {
   const values = item.values.map(Number);
   const most = Math.max(...values.map(Math.abs), 1e-12);
   const range = values.length ? `from ${short(Math.min(...values))} to ${short(Math.max(...values))}` : "";

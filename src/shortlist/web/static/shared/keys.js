@@ -1,7 +1,7 @@
 // From a key to what it means. Layouts differ: where a key gives no Latin letter or digit, its place decides.
 
 /** Keys that mean the same in every question; options get the digits and the letters that are left. */
-const ACTION_KEYS = { skip: "s", note: "n", nothing: "x", unreadable: "u" };
+const ACTION_KEYS = { skip: "s", note: "n", nothing: "x", unreadable: "u", order: "o", guide: "g" };
 const reserved = new Set(Object.values(ACTION_KEYS));
 const letters = [..."abcdefghijklmnopqrstuvwxyz"].filter((letter) => !reserved.has(letter));
 export const OPTION_KEYS = [..."123456789", ...letters];
@@ -26,14 +26,16 @@ export function keyOf(event) {
 /**
  * What a key asks for: {option: index}, {digit: name}, {none: true} or {action: name}; null: nothing of ours.
  * typing: the focus is where letters are typed. alone: keys work without Alt. digits: the classes are digits.
+ * numbers: in an empty field a number can only mean what it means everywhere, for no class has one in its name.
  */
-export function meaning(event, { typing, emptyField, alone, digits = false }) {
+export function meaning(event, { typing, emptyField, alone, digits = false, numbers = false }) {
   const key = keyOf(event);
   const alt = event.altKey && !event.ctrlKey && !event.metaKey && !event.getModifierState?.("AltGraph");
   const command = (event.ctrlKey || event.metaKey) && !event.altKey;
   if (command) return key === "z" && !event.shiftKey && (!typing || emptyField) ? { action: "undo" } : null;
   if (event.altKey && !alt) return null;
-  if (alt || (!typing && alone)) return plainMeaning(key, alt, digits);
+  const isNumber = typing && emptyField && numbers && /^[0-9]$/.test(key);
+  if (alt || ((!typing || isNumber) && alone)) return plainMeaning(key, alt, digits);
   return null;
 }
 

@@ -5,6 +5,12 @@ import { plural } from "./words.js";
 
 const SHOWN = 50;
 
+/** What a class is, in a line below its name; all of it where the pointer or the focus is. */
+export function aboutOf(index, cls) {
+  const about = index.about[cls];
+  return about ? make("span", { class: "about", title: about }, about) : null;
+}
+
 export class SearchBox {
   #index = null;
   #candidates = [];
@@ -14,8 +20,9 @@ export class SearchBox {
   #active = -1;
   #standing = null; // the class of one's own earlier answer
 
-  constructor({ root, input, list, counter, onPick, onLeave }) {
-    Object.assign(this, { root, input, list, counter, onPick, onLeave });
+  /** @param keys of the first hits, where there are any */
+  constructor({ root, input, list, counter, onPick, onLeave, keys = [] }) {
+    Object.assign(this, { root, input, list, counter, onPick, onLeave, keys });
     input.addEventListener("input", () => this.#find());
     input.addEventListener("keydown", (event) => this.#key(event));
     list.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the field
@@ -34,6 +41,22 @@ export class SearchBox {
     this.#find();
   }
 
+  /** The same classes in another order; what was typed stays. */
+  reorder(candidates) {
+    this.#candidates = candidates;
+    this.#find();
+  }
+
+  /** The classes that are shown. */
+  get hits() {
+    return this.#hits;
+  }
+
+  /** Take the hit that has this key. */
+  pick(at) {
+    if (at < Math.min(this.keys.length, this.#hits.length)) this.onPick(this.#hits[at]);
+  }
+
   close() {
     this.root.hidden = true;
     this.list.replaceChildren();
@@ -47,6 +70,7 @@ export class SearchBox {
     this.list.scrollTop = 0;
     this.input.setAttribute("aria-expanded", String(this.#hits.length > 0));
     this.counter.textContent = this.#counted(query);
+    this.root.dataset.alone = String(!query && !this.#index.hasNumbers); // whether a number alone takes a hit
     this.#activate(this.#holds ? 0 : -1); // Enter alone takes nothing by accident, and nothing that only comes near
   }
 
@@ -58,9 +82,11 @@ export class SearchBox {
   }
 
   #row(cls, at, query) {
-    const name = cls === this.#standing ? "hit standing" : "hit";
-    const fields = { id: `hit-${at}`, role: "option", class: name, "data-cls": cls, "aria-selected": "false" };
-    return make("li", fields, this.#highlighted(cls, query));
+    const state = cls === this.#standing ? "hit standing" : "hit";
+    const fields = { id: `hit-${at}`, role: "option", class: state, "data-cls": cls, "aria-selected": "false" };
+    const key = at < this.keys.length ? make("kbd", { "aria-hidden": "true" }, this.keys[at]) : null;
+    const name = make("span", { class: "hit-name" }, this.#highlighted(cls, query));
+    return make("li", fields, key, make("span", { class: "named" }, name, aboutOf(this.#index, cls)));
   }
 
   #highlighted(cls, query) {

@@ -12,7 +12,7 @@ export const stageCount = (question) => question.cuts.length + (question.exhaust
 /** The rest: the last stage of an exhaustive question, with every class not shown before and not ruled out. */
 export const isRest = (question, stage) => stage >= question.cuts.length;
 
-/** Classes of a stage: by probability up to the last cut, in the classes' own order after it. */
+/** Which classes a stage shows: by probability up to the last cut, in the classes' own order after it. */
 export function classesOf(question, stage, nClasses) {
   const { cuts, classes } = question;
   if (!isRest(question, stage)) {
@@ -25,6 +25,27 @@ export function classesOf(question, stage, nClasses) {
   const rest = [];
   for (let cls = 0; cls < nClasses; cls++) if (!out[cls]) rest.push(cls);
   return rest;
+}
+
+/** The order of classes by their names: their places in it. */
+export function alphabet(names) {
+  const { compare } = new Intl.Collator(document.documentElement.lang || "en", { numeric: true });
+  const places = new Int32Array(names.length);
+  const sorted = Int32Array.from(names.keys()).sort((a, b) => compare(names[a], names[b]) || a - b);
+  for (let at = 0; at < sorted.length; at++) places[sorted[at]] = at;
+  return places;
+}
+
+/** Whether it is known which of a stage's classes are more probable than others. */
+export const isRanked = (question, stage) => !isRest(question, stage) || Boolean(question.order?.length);
+
+/** A stage's classes as they are shown: most probable first, those of which that is not known by name; or all by name. */
+export function inOrder(question, stage, classes, places, byName) {
+  if (byName) return classes.toSorted((a, b) => places[a] - places[b]);
+  if (!isRest(question, stage)) return classes;
+  const left = new Set(classes);
+  const first = (question.order ?? []).filter((cls) => left.delete(cls));
+  return [...first, ...[...left].sort((a, b) => places[a] - places[b])];
 }
 
 /** "buttons" where every option can have a key of its own and can be read at a glance, else "search". */
@@ -40,14 +61,26 @@ export function noneEnds(question, stage, nClasses) {
 
 /** A person's walk through a question: the stage they are at, and the active seconds of each. */
 export class Walk {
-  constructor(question, nClasses, watch) {
+  /** @param places of the classes by name, as `alphabet` has them */
+  constructor(question, places, watch) {
     this.question = question;
-    this.nClasses = nClasses;
+    this.places = places;
+    this.nClasses = places.length;
     this.watch = watch;
-    this.stage = 0;
+    this.byName = false;
     this.note = question.answer?.note ?? null;
     this.seconds = [0];
-    this.shown = classesOf(question, 0, nClasses);
+    this.#go(0);
+  }
+
+  /** Whether the other order is another one. */
+  get hasOrders() {
+    return this.shown.length > 1 && isRanked(this.question, this.stage);
+  }
+
+  reorder(byName) {
+    this.byName = byName;
+    this.#go(this.stage);
   }
 
   get asButtons() {
@@ -132,7 +165,8 @@ export class Walk {
 
   #go(stage) {
     this.stage = stage;
-    this.shown = classesOf(this.question, stage, this.nClasses);
+    const classes = classesOf(this.question, stage, this.nClasses);
+    this.shown = inOrder(this.question, stage, classes, this.places, this.byName);
   }
 
   #lap() {

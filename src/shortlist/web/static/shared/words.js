@@ -12,12 +12,18 @@ export function minutes(x) {
   return `${amount(x / 60)} h`;
 }
 
-/** Saved so far: in the campaign's unit and in minutes; in minutes alone where the unit is time. */
+/** Saved so far: as a share of the cost, and in time once people have been timed with lists and without. */
 export function saved(progress) {
-  if (progress.saved <= 0) return "nothing yet";
-  const time = minutes(progress.saved_minutes);
-  return progress.unit === "seconds" ? time : `${amount(progress.saved)} ${progress.unit} · ${time}`;
+  const share = savedShare(progress);
+  if (share <= 0) return "nothing yet";
+  const time = progress.saved_minutes > 0 ? ` · ${minutes(progress.saved_minutes)}` : "";
+  return `${whole.format(100 * share)} %${time}`;
 }
+
+export const savedShare = ({ saved, cost }) => (saved + cost > 0 ? saved / (saved + cost) : 0);
+
+/** How the time was worked out. */
+export const pace = ({ whole, listed }) => `an answer takes ${tenths.format(whole)} s with all classes, ${tenths.format(listed)} s with lists`;
 
 /** What is happening, in a line. */
 export function doing(progress, ahead) {
@@ -33,7 +39,7 @@ export function doing(progress, ahead) {
   if (progress.state === "calibrating") return `${round}: calibrating. These answers decide how short the lists can be.`;
   if (progress.round === 0) return "First some items that only tell how good the model is: all classes are shown.";
   if (progress.round === 1) return "The first round teaches the first model: all classes are shown. Lists come after it.";
-  return progress.left ? `${round}: ${plural(progress.left, "question")} open.` : `${round}: asking.`;
+  return progress.open ? `${round}: ${plural(progress.open, "question")} open.` : `${round}: asking.`;
 }
 
 /** The screen between questions: a title and a sentence. */
@@ -70,9 +76,12 @@ export function prompt(walk) {
 /** A sentence under the prompt, where there is something to say. */
 export function hint(walk) {
   const n = walk.shown.length;
-  if (walk.asButtons) return walk.atRest || n === 1 ? "" : "Most probable first.";
-  if (walk.atRest && walk.stage === 0) return `${plural(n, "class", "classes")}.`;
-  return walk.atRest ? `${plural(n, "class", "classes")} left.` : `${count(n)} to choose from, most probable first.`;
+  const order = walk.hasOrders ? orderOf(walk.byName) : "";
+  if (walk.asButtons) return order && `${capital(order)}.`;
+  const counted = walk.atRest ? `${plural(n, "class", "classes")}${walk.stage ? " left" : ""}` : `${count(n)} to choose from`;
+  return order ? `${counted}, ${order}.` : `${counted}.`;
 }
+
+export const orderOf = (byName) => (byName ? "by name" : "most probable first");
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
