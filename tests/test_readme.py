@@ -27,7 +27,7 @@ def shortlist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     return Command(monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("code", PYTHON, ids=["campaign", "parts", "people", "checks"])
+@pytest.mark.parametrize("code", PYTHON, ids=["campaign", "early", "parts", "people", "checks"])
 @pytest.mark.usefixtures("shortlist")
 def test_python_examples_run_and_print(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, object] = {}

@@ -41,6 +41,7 @@ RECIPES = {
     "weak": "CIFAR-100, weak supervision",
     "text": "R52",
     "overlap": "R52, people who err",
+    "first_question": "From the first question",
 }
 PICTURES = {
     "accuracy-against-cost": "Accuracy against relative cost on CIFAR-100, conventional queries and candidate sets",
