@@ -30,6 +30,8 @@ FOR_ANNOTATORS = {
     ("GET", "/api"),
     ("GET", "/api/openapi.json"),
     ("GET", "/api/classes"),
+    ("GET", "/api/classes/{cls}/examples/{n}"),
+    ("GET", "/api/guide"),
     ("GET", "/api/questions"),
     ("GET", "/api/questions/{id}"),
     ("GET", "/api/answers"),

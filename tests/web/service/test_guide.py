@@ -97,17 +97,17 @@ def test_nobody_sees_it_without_an_account_and_what_is_no_number_is_refused(tmp_
 
 
 @pytest.mark.parametrize(
-    "name", [".hidden.txt", "key.pem", "gone.md", ".ssh/known.txt", "link.md", "large.txt", "latin.txt"]
+    "name", [".hidden.txt", "key.pem", "gone.md", ".ssh/more/known.txt", "link.md", "large.txt", "latin.txt"]
 )
 def test_what_is_no_text_for_people_is_refused_at_the_start(tmp_path: Path, name: str) -> None:
-    (tmp_path / ".ssh").mkdir()
-    for file in (".hidden.txt", "key.pem", ".ssh/known.txt"):
+    (tmp_path / ".ssh" / "more").mkdir(parents=True)
+    for file in (".hidden.txt", "key.pem", ".ssh/more/known.txt"):
         (tmp_path / file).write_text("a secret")
     (tmp_path / "link.md").symlink_to(tmp_path / "key.pem")
     (tmp_path / "large.txt").write_text("x" * (257 << 10))
     (tmp_path / "latin.txt").write_bytes("für".encode("latin-1"))
     with pytest.raises(ShortlistError, match="guidelines: ") as error:
-        read_guidelines(tmp_path / name)
+        read_guidelines(tmp_path / name, tmp_path)
     assert "secret" not in str(error.value)
 
 

@@ -34,7 +34,7 @@ class Guide:
         self._drawing = threading.Lock()  # one at a time: a picture may be large
         self._drawn: OrderedDict[tuple[int, int], bytes] = OrderedDict()
         if guidelines is not None:
-            read_guidelines(guidelines)  # a file that is not there is to be noticed at the start
+            read_guidelines(guidelines, view.folder)  # a file that is not there is to be noticed at the start
 
     @cached_property
     def classes(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class Guide:
         if self.path is None:
             return None
         try:
-            text = read_guidelines(self.path)
+            text = read_guidelines(self.path, self.view.folder)
         except ShortlistError as error:
             return {"text": f"{error}.", "markdown": False}
         return {"text": text, "markdown": self.path.suffix.lower() == ".md"}
@@ -127,10 +127,10 @@ def small(path: Path) -> bytes:
     return out.getvalue()
 
 
-def read_guidelines(path: Path) -> str:
-    """The text of the file, if that is what it is: a folder that somebody sent may name any file of this machine."""
-    file = path.resolve()
-    hidden = any(part.startswith(".") for part in (path.name, file.name, file.parent.name))
+def read_guidelines(path: Path, home: Path) -> str:
+    """The text of the file, if that is what it is: a campaign's folder that somebody sent may name any file."""
+    file, known = path.resolve(), set(home.resolve().parts)
+    hidden = any(part.startswith(".") for part in (path.name, *(part for part in file.parts if part not in known)))
     if path.suffix.lower() not in TEXTS or file.suffix.lower() not in TEXTS or hidden:
         raise ShortlistError(f"guidelines: {path} is no .md or .txt file that may be shown to people")
     try:

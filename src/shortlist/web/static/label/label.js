@@ -28,7 +28,7 @@ const { campaign, person } = document.body.dataset;
 class LabellingPage {
   progress = null;
   index = null; // ClassIndex
-  places = null; // of the classes, by name
+  named = null; // all classes by their names
   walk = null; // through the question that is shown
   prepared = null; // that question with its item loaded
   aside = null; // {walk, prepared} that waits while one has gone back
@@ -151,7 +151,7 @@ class LabellingPage {
   #open(prepared, walk = null) {
     const watch = new Stopwatch({ hidden: document.hidden });
     this.prepared = prepared;
-    this.walk = walk ?? new Walk(prepared.question, this.places, watch);
+    this.walk = walk ?? new Walk(prepared.question, this.named, watch);
     this.walk.reorder(this.byName.on);
     showOnly("question");
     this.view.seen(false);
@@ -305,7 +305,7 @@ class LabellingPage {
   async #loadClasses() {
     try {
       const { names, about } = await api.classes();
-      this.places = alphabet(names);
+      this.named = alphabet(names);
       this.index = new ClassIndex(names, about);
     } catch (error) {
       this.#unheard(error);

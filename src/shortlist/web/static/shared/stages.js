@@ -27,25 +27,26 @@ export function classesOf(question, stage, nClasses) {
   return rest;
 }
 
-/** The order of classes by their names: their places in it. */
+/** All classes by their names. */
 export function alphabet(names) {
   const { compare } = new Intl.Collator(document.documentElement.lang || "en", { numeric: true });
-  const places = new Int32Array(names.length);
-  const sorted = Int32Array.from(names.keys()).sort((a, b) => compare(names[a], names[b]) || a - b);
-  for (let at = 0; at < sorted.length; at++) places[sorted[at]] = at;
-  return places;
+  return Int32Array.from(names.keys()).sort((a, b) => compare(names[a], names[b]) || a - b);
 }
 
 /** Whether it is known which of a stage's classes are more probable than others. */
 export const isRanked = (question, stage) => !isRest(question, stage) || Boolean(question.order?.length);
 
-/** A stage's classes as they are shown: most probable first, those of which that is not known by name; or all by name. */
-export function inOrder(question, stage, classes, places, byName) {
-  if (byName) return classes.toSorted((a, b) => places[a] - places[b]);
-  if (!isRest(question, stage)) return classes;
-  const left = new Set(classes);
-  const first = (question.order ?? []).filter((cls) => left.delete(cls));
-  return [...first, ...[...left].sort((a, b) => places[a] - places[b])];
+/**
+ * A stage's classes as they are shown: most probable first, those of which that is not known by name; or all by name.
+ * @param named all classes by their names, as `alphabet` has them
+ */
+export function inOrder(question, stage, classes, named, byName) {
+  if (!byName && !isRest(question, stage)) return classes;
+  const left = new Uint8Array(named.length);
+  for (const cls of classes) left[cls] = 1;
+  const first = byName ? [] : (question.order ?? []).filter((cls) => left[cls]);
+  for (const cls of first) left[cls] = 0;
+  return [...first, ...named.filter((cls) => left[cls])];
 }
 
 /** "buttons" where every option can have a key of its own and can be read at a glance, else "search". */
@@ -61,11 +62,11 @@ export function noneEnds(question, stage, nClasses) {
 
 /** A person's walk through a question: the stage they are at, and the active seconds of each. */
 export class Walk {
-  /** @param places of the classes by name, as `alphabet` has them */
-  constructor(question, places, watch) {
+  /** @param named all classes by their names, as `alphabet` has them */
+  constructor(question, named, watch) {
     this.question = question;
-    this.places = places;
-    this.nClasses = places.length;
+    this.named = named;
+    this.nClasses = named.length;
     this.watch = watch;
     this.byName = false;
     this.note = question.answer?.note ?? null;
@@ -166,7 +167,7 @@ export class Walk {
   #go(stage) {
     this.stage = stage;
     const classes = classesOf(this.question, stage, this.nClasses);
-    this.shown = inOrder(this.question, stage, classes, this.places, this.byName);
+    this.shown = inOrder(this.question, stage, classes, this.named, this.byName);
   }
 
   #lap() {
