@@ -195,7 +195,7 @@ def floor(folder: str | Path) -> list[Floor]:
     ...     *_, last = campaign.run(Simulated(Digits().labels))
     ...     found = floor(folder)
     >>> round(last.cost), round(found[-1].ideal), round(found[-1].oracle)
-    (271, 187, 219)
+    (271, 181, 219)
     """
     with View.of(folder) as view:
         if not floors.counts_bits(view.config()):
