@@ -145,21 +145,22 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         asked_in = {number: view.asked(number) for number in finished[1:]}
     paid = [math.fsum(conventional_item_cost(n_classes, query.cost) for n_classes in first)]  # whatever the design
     result = [Recharged(1, paid[0], paid[0] / whole, None, None, 0, len(first))] if finished else []
-    current, before = query.restored(query.state), None
+    current = learnt = query.restored(query.state)
+    before: Asked | None = None
     guarded, history = getattr(query, "guard", False), list[tuple[Any, Said]]()
     for number in finished[1:]:
         asked = asked_in[number]
+        early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
         if not query.n_cal and history and not isinstance(query, Oracle):
             said = newest(said for _, said in history)
-            current = query.calibrate(said.probs, said.labels) if len(said) else current
-        usual = current
-        if guarded and not have_paid(history):
-            current = query.restored(None)
-        early = _early_lists(current, before, ahead[number], known, asked.probs.shape[1])
+            learnt = query.calibrate(said.probs, said.labels) if len(said) else learnt
+        have_lists_paid = not guarded or have_paid(history)
+        current = learnt if have_lists_paid else query.restored(None)
         in_cal = draws.calibration(number, asked.items, query.n_cal, len(ahead[number]), budget)
         cal = _lists(current, asked.items[in_cal], asked.probs[in_cal], known)
         if len(cal.truth):
-            usual = current = query.calibrate(cal.probs, cal.truth)
+            learnt = query.calibrate(cal.probs, cal.truth)
+            current = learnt if have_lists_paid else current
         rest = _lists(current, asked.items[~in_cal], asked.probs[~in_cal], known)
         paid += [math.fsum(lists.costs) for lists in (early, cal, rest)]  # the lines of the ledger
         total = math.fsum(paid)
@@ -169,7 +170,7 @@ def recharge(folder: str | Path, query: QueryDesign | Oracle) -> list[Recharged]
         result.append(Recharged(number, total, total / whole, share, size, len(held), full))
         before = asked
         probs, truth = ([getattr(lists, name) for lists in (cal, rest)] for name in ("probs", "truth"))
-        history.insert(0, (usual, Said(np.concatenate(probs), np.concatenate(truth))))
+        history.insert(0, (learnt, Said(np.concatenate(probs), np.concatenate(truth))))
     return result
 
 

@@ -241,3 +241,22 @@ def test_another_campaigns_labels_are_charged_as_nested_lists_would_have_been(tm
         assert [r.cost for r in own] == pytest.approx([r.cost for r in campaign.finished_rounds()])
     charged = recharge(tmp_path / "random", Nested())
     assert charged[-1].cost < rounds[-1].cost
+
+
+def test_what_was_asked_ahead_is_charged_with_the_lists_of_the_round_before(tmp_path: Path) -> None:
+    with going(tmp_path / "run", schedule=Fixed(60, 60), ahead=20) as campaign:
+        while questions := campaign.questions():
+            campaign.record(toys.answers([*questions, *campaign.ahead(7)], DATA.labels))
+        paid = [r.cost for r in campaign.finished_rounds()]
+        assert any(q.purpose == "ahead" and q.cuts for q in campaign.view.questions())
+    assert [r.cost for r in recharge(tmp_path / "run", Nested())] == pytest.approx(paid)
+
+
+def test_a_query_that_asks_d_cal_makes_no_lists_either_once_they_have_not_paid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shortlist.campaign.engine.have_paid", lambda rounds: False)
+    ended(tmp_path / "run", query=CandidateSet(n_cal=30, guard=True), schedule=Fixed(60, 60))
+    with Store(tmp_path / "run" / "campaign.db", read_only=True) as store:
+        assert not any(question.cuts for question in store.questions())
+    assert any((state or {}).get("threshold") for state in states(tmp_path / "run"))  # what they would be is known

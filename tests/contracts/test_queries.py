@@ -56,7 +56,7 @@ BUILDERS: dict[type, dict[str, Callable[[CostModel], Any]]] = {
     },
 }
 # what designs inherit from, what calibration makes of one, and what it is made with
-NOT_DESIGNS = {"Uncalibrated", "CalibratedSet", "CalibratedNested", "Recalibration"}
+NOT_DESIGNS = {"Uncalibrated", "UntilCalibrated", "CalibratedSet", "CalibratedNested", "Recalibration"}
 
 CASES = [pytest.param(build, id=f"{cls.__name__}-{name}") for cls, by in BUILDERS.items() for name, build in by.items()]
 each_design = pytest.mark.parametrize("build", CASES)

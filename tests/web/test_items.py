@@ -35,7 +35,7 @@ class Watched:
 
     def __init__(self) -> None:
         self.done, self.now, self.most, self.lock = list[str](), 0, 0, threading.Lock()
-        self.convert = items._converted
+        self.convert = items.redrawn
         self.may_go_on = threading.Event()
 
     def __call__(self, path: Path) -> bytes:
@@ -52,7 +52,7 @@ class Watched:
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     found = Watched()
-    monkeypatch.setattr(items, "_converted", found)
+    monkeypatch.setattr(items, "redrawn", found)
     yield found
     found.may_go_on.set()
 
@@ -117,7 +117,7 @@ def test_an_image_of_a_few_kilobytes_with_169_million_pixels_is_not_read(tmp_pat
     assert path.stat().st_size < 300_000
     Image.new("RGB", (40, 30)).save(tmp_path / "small.png")
     with pytest.raises(Unreadable, match=f"huge.{ending}: {TOO_MANY}"):
-        items._converted(path)
+        items.redrawn(path)
     dataset: Any = ImageFolder(tmp_path, classes=["a", "b"], strict=False, size=8)
     assert dataset.inputs.shape == (2, 8, 8, 3)
     assert dataset.unreadable == {path.name: f"cannot be read as an image: {TOO_MANY}"}
@@ -126,7 +126,7 @@ def test_an_image_of_a_few_kilobytes_with_169_million_pixels_is_not_read(tmp_pat
 def test_a_large_one_is_drawn_no_larger_than_a_screen_needs(tmp_path: Path) -> None:
     path = tmp_path / "large.tif"
     Image.new("1", (2 * EDGE, 1000)).save(path, compression="group4")
-    assert Image.open(io.BytesIO(items._converted(path))).size == (EDGE, 500)
+    assert Image.open(io.BytesIO(items.redrawn(path))).size == (EDGE, 500)
 
 
 def test_large_ones_are_decoded_one_at_a_time() -> None:

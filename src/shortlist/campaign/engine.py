@@ -372,13 +372,14 @@ class Campaign:
         labels = np.asarray([resolution.labels.get(i, -1) for i in asked.items.tolist()], np.int64)
         answered = asked.calibration & (labels >= 0)
         query = self.query.restored(last.query)
+        before = next(row for row in self.view.rounds() if row.number == last.number - 1)
         if answered.any():
-            before = next(row for row in self.view.rounds() if row.number == last.number - 1)
             query = self._priced(before).calibrate(asked.probs[answered], labels[answered])
         state = query.state or {}
         asked = replace(asked, alpha=_nan(state.get("alpha")), threshold=_nan(state.get("threshold")))
         asked.write(self.folder.asked(last.number))
-        rows = self._rest(query, asked, last.number, resolution)
+        shown = query if self._lists_pay(before) else self.query.restored(None)
+        rows = self._rest(shown, asked, last.number, resolution)
         with self.store.writing() as w:
             w.set_round(last.number, state="asking")
             w.set_query(last.number, query.state)

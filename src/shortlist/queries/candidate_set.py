@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -23,9 +22,9 @@ from shortlist.conformal import (
 )
 from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, shortlisted
-from shortlist.probabilities import check_labels, check_probs, count_true
-from shortlist.queries.conventional import Conventional
-from shortlist.queries.guard import check_guard, pays, uncalibrated
+from shortlist.probabilities import check_probs, count_true
+from shortlist.queries.conventional import Conventional, UntilCalibrated, labelled
+from shortlist.queries.guard import check_guard, pays
 from shortlist.rows import as_batch, count_at_least, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError, check_numbers
 
@@ -33,7 +32,7 @@ FOLDS = 5  # of the calibration set, for the guard
 
 
 @dataclass(frozen=True)
-class CandidateSet:
+class CandidateSet(UntilCalibrated):
     """The paper's query: the classes that conform, plus "None of the above"; the rest only after "None".
 
     It asks conventionally until `calibrate` gives a `CalibratedSet`, whose `alpha` and `threshold` are what was found.
@@ -63,7 +62,6 @@ class CandidateSet:
 
     state: ClassVar[None] = None  # nothing is known before calibration
     threshold: ClassVar[None] = None
-    is_waiting: ClassVar[bool] = False  # of a campaign that has not calibrated yet
 
     n_cal: int = 500
     alpha: float | None = None
@@ -115,10 +113,7 @@ class CandidateSet:
         >>> CandidateSet(alpha=0).calibrate([[0.75, 0.25], [0.5, 0.5]], [0, 1]).state
         {'alpha': 0, 'threshold': 0.0}
         """
-        probs = check_probs(probs)
-        labels = check_labels(labels, probs.shape[0], probs.shape[1])
-        if probs.shape[0] == 0:
-            raise ShortlistError("candidate_set: no labelled item to calibrate on")
+        probs, labels = labelled("candidate_set", probs, labels)
         conformity = self.score(probs)
         truths = of_truth(conformity, labels)
         if self.guard and not self._have_paid(probs, labels):
@@ -131,7 +126,6 @@ class CandidateSet:
     def _have_paid(self, probs: Array, labels: Array) -> bool:
         """Whether lists were cheaper on items that their threshold was not chosen by, each fold by the others."""
         xp = array_namespace(probs)
-        labels = xp.asarray(labels, device=device(probs))
         fold = xp.arange(probs.shape[0], device=device(probs)) % FOLDS
         unguarded, charges, whole = replace(self, guard=False), [], []
         for own in range(min(FOLDS, probs.shape[0])):
@@ -147,26 +141,6 @@ class CandidateSet:
         if self.search == "exact":
             return best_threshold(conformity, labels, self.cost)
         return best_on_grid(conformity, labels, self.cost, self.quantile)
-
-    @of_batches
-    def price(self, probs: Array | Predictions) -> Array:
-        """(n,) what asking about each item costs conventionally, in the unit of `cost`: with `Bits`, log2(L) bits.
-
-        >>> CandidateSet().price([[0.7, 0.1, 0.1, 0.1]])
-        array([2.])
-        """
-        return Conventional(self.cost).price(probs)
-
-    def plan(self, probs: Array) -> Plan:
-        """All classes in one stage, with a warning: outside a campaign, whoever plans wants what `calibrate` gives.
-
-        >>> CandidateSet().restored(None).plan([[0.2, 0.8]]).sets  # as a campaign asks before its first calibration
-        [array([1, 0])]
-        """
-        plan = Conventional(self.cost).plan(probs)
-        if not self.is_waiting:
-            warnings.warn(uncalibrated("CandidateSet"), stacklevel=2)
-        return plan
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,3 @@ def check_guard(name: str, guard: bool, n_cal: int) -> None:
         raise ShortlistError(
             f"{name}: n_cal must be 0 or at least {FEWEST} with a guard, got {n_cal}: fewer are no evidence"
         )
-
-
-def uncalibrated(name: str) -> str:
-    """What is said to whoever plans with a design that has yet to learn whether its lists pay."""
-    told = f"{name} is not calibrated and asks about all classes; plan with what calibrate returns:"
-    return f"{told} query = query.calibrate(cal_probs, cal_labels)"

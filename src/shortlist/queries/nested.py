@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
@@ -9,10 +8,10 @@ from array_api_compat import array_namespace, device, is_numpy_array
 
 from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, nested
-from shortlist.probabilities import check_labels, check_probs, tempered
-from shortlist.queries.conventional import Conventional
+from shortlist.probabilities import check_probs, tempered
+from shortlist.queries.conventional import Conventional, UntilCalibrated, labelled
 from shortlist.queries.cuts import ROWS, best_ends, grid, least_cost, left_at
-from shortlist.queries.guard import check_guard, pays, uncalibrated
+from shortlist.queries.guard import check_guard, pays
 from shortlist.queries.recalibration import Recalibration, recalibrated
 from shortlist.rows import as_batch, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError
@@ -21,7 +20,7 @@ AT_THEIR_WORD = Recalibration()
 
 
 @dataclass(frozen=True)
-class Nested:
+class Nested(UntilCalibrated):
     """Several short lists one after another, cut where an answer is expected to cost least; then all that is left.
 
     It asks conventionally until `calibrate` gives a `CalibratedNested`, which believes probabilities as far as labelled
@@ -89,36 +88,13 @@ class Nested:
         >>> Nested().calibrate(sure, wrong).plan(sure[:1]).sizes  # a model that knows nothing
         array([4])
         """
-        probs = check_probs(probs)
-        labels = check_labels(labels, probs.shape[0], probs.shape[1])
-        if probs.shape[0] == 0:
-            raise ShortlistError("nested: no labelled item to calibrate on")
-        labels = array_namespace(probs).asarray(labels, device=device(probs))
+        probs, labels = labelled("nested", probs, labels)
         # D_cal is drawn at random from what is asked; what came before may hold other classes
         found = CalibratedNested(self, recalibrated(probs, labels, by_class=self.n_cal > 0))
         if not self.guard:
             return found
         charges = found.plan(probs).charge(labels, self.cost)
         return replace(found, pays=pays(charges, Conventional(self.cost).price(probs)))
-
-    @of_batches
-    def price(self, probs: Array | Predictions) -> Array:
-        """(n,) what asking about each item costs conventionally, in the unit of `cost`: with `Bits`, log2(L) bits.
-
-        >>> Nested().price([[0.7, 0.1, 0.1, 0.1]])
-        array([2.])
-        """
-        return Conventional(self.cost).price(probs)
-
-    def plan(self, probs: Array) -> Plan:
-        """All classes in one stage, with a warning: outside a campaign, whoever plans wants what `calibrate` gives.
-
-        >>> Nested().restored(None).plan([[0.2, 0.8]]).sets  # as a campaign asks before it knows anything
-        [array([1, 0])]
-        """
-        plan = Conventional(self.cost).plan(probs)
-        warnings.warn(uncalibrated("Nested"), stacklevel=2)
-        return plan
 
 
 @dataclass(frozen=True)

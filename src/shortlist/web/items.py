@@ -92,7 +92,7 @@ def _as_it_is(dataset: Dataset, position: int) -> Picture | None:
 
 
 def _drawn(dataset: Dataset, position: int) -> Picture:
-    drawn = _converted(dataset.file_of(position)) if hasattr(dataset, "file_of") else png(dataset.inputs[position])
+    drawn = redrawn(dataset.file_of(position)) if hasattr(dataset, "file_of") else png(dataset.inputs[position])
     return drawn, "image/png"
 
 
@@ -112,13 +112,14 @@ def _is_inside(path: Path, key: str) -> bool:
     return is_inside
 
 
-def _converted(path: Path) -> bytes:
+def redrawn(path: Path, edge: int = EDGE) -> bytes:
+    """A PNG of a picture in a file, no side longer than `edge`; of anything else a refusal."""
     from PIL import Image, ImageOps
 
     try:
         with Image.open(path, formats=FORMATS) as image, affordable(image):
             shown = as_rgb(ImageOps.exif_transpose(image))
-        shown.thumbnail((EDGE, EDGE))
+        shown.thumbnail((edge, edge))
         out = io.BytesIO()
         shown.save(out, "PNG")
     except ShortlistError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -12,10 +11,9 @@ from typing import Any
 
 from shortlist.campaign.view import View
 from shortlist.datasets.classes import SHOWN, TEXTS
-from shortlist.datasets.image_folder import affordable, as_rgb
 from shortlist.types import Dataset, ShortlistError
 from shortlist.web import items
-from shortlist.web.items import FORMATS, Unreadable
+from shortlist.web.items import Unreadable, redrawn
 
 LINE = 300  # characters of a description that stand beside a class
 EXCERPT = 600  # characters of a text that is an example
@@ -110,21 +108,9 @@ def _excerpt(view: dict[str, Any]) -> dict[str, Any]:
 
 def small(path: Path) -> bytes:
     """Drawn anew, so that nothing but a picture can be shown, and never what a link has come to lead to."""
-    from PIL import Image, ImageOps
-
-    try:
-        if path.resolve() != path or not path.is_file():
-            raise Unreadable(f"{path.name}: it is no longer the file that it was")
-        with Image.open(path, formats=FORMATS) as image, affordable(image):
-            shown = as_rgb(ImageOps.exif_transpose(image))
-        shown.thumbnail((EDGE, EDGE))
-        out = io.BytesIO()
-        shown.save(out, "PNG")
-    except ShortlistError as error:
-        raise Unreadable(f"{path.name}: {str(error).removeprefix(f'{path.name}: ')}") from None
-    except Exception as error:  # Pillow's decoders raise many types for a broken file; each means the same here
-        raise Unreadable(f"{path.name}: cannot be read as an image") from error
-    return out.getvalue()
+    if path.resolve() != path or not path.is_file():
+        raise Unreadable(f"{path.name}: it is no longer the file that it was")
+    return redrawn(path, EDGE)
 
 
 def read_guidelines(path: Path, home: Path) -> str:
