@@ -128,6 +128,15 @@ def check_labels(labels: Array, n: int, n_classes: int, name: str = "labels") ->
     return labels
 
 
+def check_labelled(name: str, probs: Array, labels: Array) -> tuple[Array, Array]:
+    """What a query learns from, checked: at least one item, each with its label, beside its probabilities."""
+    probs = check_probs(probs)
+    labels = check_labels(labels, probs.shape[0], probs.shape[1])
+    if probs.shape[0] == 0:
+        raise ShortlistError(f"{name}: no labelled item to calibrate on")
+    return probs, array_namespace(probs).asarray(labels, device=device(probs))
+
+
 def _shape(thing: Array) -> object:
     return tuple(thing.shape) if is_array_api_obj(thing) else type(thing).__name__
 

@@ -22,8 +22,8 @@ from shortlist.conformal import (
 )
 from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, shortlisted
-from shortlist.probabilities import check_probs, count_true
-from shortlist.queries.conventional import Conventional, UntilCalibrated, labelled
+from shortlist.probabilities import check_labelled, check_probs, count_true
+from shortlist.queries.conventional import Conventional, UntilCalibrated
 from shortlist.queries.guard import check_guard, pays
 from shortlist.rows import as_batch, count_at_least, of_batches
 from shortlist.types import Array, CostModel, Predictions, ShortlistError, check_numbers
@@ -113,7 +113,7 @@ class CandidateSet(UntilCalibrated):
         >>> CandidateSet(alpha=0).calibrate([[0.75, 0.25], [0.5, 0.5]], [0, 1]).state
         {'alpha': 0, 'threshold': 0.0}
         """
-        probs, labels = labelled("candidate_set", probs, labels)
+        probs, labels = check_labelled("candidate_set", probs, labels)
         conformity = self.score(probs)
         truths = of_truth(conformity, labels)
         if self.guard and not self._have_paid(probs, labels):

@@ -4,13 +4,10 @@ import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
-from array_api_compat import array_namespace, device
-
 from shortlist.costs import COST, ByName
 from shortlist.plans import FixedCuts, Plan, conventional
-from shortlist.probabilities import check_labels, check_probs
 from shortlist.rows import of_batches
-from shortlist.types import Array, CostModel, Predictions, ShortlistError
+from shortlist.types import Array, CostModel, Predictions
 
 
 @dataclass(frozen=True)
@@ -55,12 +52,3 @@ class UntilCalibrated:
             how = "query = query.calibrate(cal_probs, cal_labels)"
             warnings.warn(f"{type(self).__name__} {told} {how}", stacklevel=2)
         return plan
-
-
-def labelled(name: str, probs: Array, labels: Array) -> tuple[Array, Array]:
-    """What a query learns from, checked: at least one item, each with its label, beside its probabilities."""
-    probs = check_probs(probs)
-    labels = check_labels(labels, probs.shape[0], probs.shape[1])
-    if probs.shape[0] == 0:
-        raise ShortlistError(f"{name}: no labelled item to calibrate on")
-    return probs, array_namespace(probs).asarray(labels, device=device(probs))

@@ -8,8 +8,8 @@ from array_api_compat import array_namespace, device, is_numpy_array
 
 from shortlist.costs import COST, ByName
 from shortlist.plans import Plan, nested
-from shortlist.probabilities import check_probs, tempered
-from shortlist.queries.conventional import Conventional, UntilCalibrated, labelled
+from shortlist.probabilities import check_labelled, check_probs, tempered
+from shortlist.queries.conventional import Conventional, UntilCalibrated
 from shortlist.queries.cuts import ROWS, best_ends, grid, least_cost, left_at
 from shortlist.queries.guard import check_guard, pays
 from shortlist.queries.recalibration import Recalibration, recalibrated
@@ -88,7 +88,7 @@ class Nested(UntilCalibrated):
         >>> Nested().calibrate(sure, wrong).plan(sure[:1]).sizes  # a model that knows nothing
         array([4])
         """
-        probs, labels = labelled("nested", probs, labels)
+        probs, labels = check_labelled("nested", probs, labels)
         # D_cal is drawn at random from what is asked; what came before may hold other classes
         found = CalibratedNested(self, recalibrated(probs, labels, by_class=self.n_cal > 0))
         if not self.guard:
